@@ -1,0 +1,135 @@
+//! Engines compute the sums that everything else is written on: for each target place
+//! `D = Σ w K` and, for each value column, `N = Σ w K v`, with a bound `E ≥ Σ w |e|` on the error mass of
+//! whatever kernel `K + e` they used.
+//!
+//! Since numerator and denominator share one perturbed kernel, the ratio is certified by what was computed:
+//!
+//! ```text
+//! m̃ − m = Σ_j w_j (v_j − m) e_j / D̃      so      |m̃ − m| ≤ R · E / D̃,   R = max v − min v
+//! ```
+//!
+//! Engines do not know each other; [`EngineKind`] is where a name becomes one of them.
+
+mod auto;
+mod exact;
+mod matrix;
+mod sparse;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+pub use auto::{Choice, Counts, choose};
+pub use exact::Exact;
+pub use matrix::Matrix;
+pub use sparse::{Sparse, Truncation};
+
+use crate::error::Error;
+use crate::scene::Scene;
+
+/// The sums of one kernel at each target place.
+///
+/// A row so far from every source that its sums would underflow is scaled: the true sums are those here
+/// times `2^exponent`. Ratios need not care.
+#[derive(Clone, Debug, Default)]
+pub struct Sums {
+    /// `D`: the kernel mass, 0 where there is no source at all.
+    pub mass: Vec<f64>,
+    /// `N` for each value column.
+    pub values: Vec<Vec<f64>>,
+    /// `E`: a bound on the mass of the kernel's error, truncation and rounding together.
+    pub error: Vec<f64>,
+    /// Whole power of two that all of the above carry; 0 for almost every place.
+    pub exponent: Vec<f64>,
+}
+
+/// A way to compute [`Sums`].
+pub trait Engine: Send + Sync {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Prepares for sums over this scene with any values.
+    ///
+    /// # Errors
+    /// If the plan would not fit in memory.
+    fn plan(&self, scene: Arc<Scene>, progress: &dyn Progress) -> Result<Box<dyn Plan>, Error>;
+}
+
+/// A scene that an engine is ready to sum over.
+pub trait Plan: Send + Sync {
+    /// The sums for columns of `w·v` at the source places, as [`Scene::gather`] makes them.
+    fn sums(&self, columns: &[Vec<f64>], progress: &dyn Progress) -> Sums;
+
+    /// The row-normalised weight matrix, if the engine keeps one.
+    fn matrix(&self) -> Option<&Matrix> {
+        None
+    }
+}
+
+/// Hears how far long work has come. `()` does not care.
+pub trait Progress: Sync {
+    /// Work of `total` steps begins.
+    fn start(&self, total: u64);
+    /// So many more steps are done.
+    fn advance(&self, steps: u64);
+}
+
+impl Progress for () {
+    fn start(&self, _: u64) {}
+    fn advance(&self, _: u64) {}
+}
+
+/// The engines by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EngineKind {
+    /// All pairs, no approximation.
+    Exact,
+    /// Truncated row-normalised weight matrix from a k-d tree.
+    Sparse,
+    /// Whichever of the others is cheaper.
+    Auto,
+}
+
+impl EngineKind {
+    /// All names that can be asked for.
+    pub const ALL: [Self; 3] = [Self::Exact, Self::Sparse, Self::Auto];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Sparse => "sparse",
+            Self::Auto => "auto",
+        }
+    }
+}
+
+impl fmt::Display for EngineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for EngineKind {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| Error::Parameter {
+            name: "engine",
+            value: format!("'{text}'"),
+            expected: "one of exact, sparse, auto",
+        })
+    }
+}
+
+/// The relative error that rounding alone can cause in sums of `terms` terms at a time, as a factor of D.
+///
+/// A kernel value is wrong by a few roundings, and by its decay x times the relative error of the decay.
+/// `K·log₂(1/K)` is concave, so over all sources `Σ w K x ≤ D log₂(W/D)` (Jensen), W their total weight.
+fn rounding_error(terms: usize, total_weight: f64, mass: f64, exponent: f64) -> f64 {
+    use crate::kernel::{DECAY_ROUNDINGS, KERNEL_ROUNDINGS};
+    let spread = ((total_weight / mass).log2() - exponent).max(0.0);
+    // Two more for the compensated total and the final product.
+    (terms as f64 + 2.0 + KERNEL_ROUNDINGS + DECAY_ROUNDINGS * spread) * (0.5 * f64::EPSILON)
+}

@@ -1,0 +1,187 @@
+//! Everything that can go wrong, with the fields that a message needs. The text is written here once; the
+//! command line prints it with its hint, the library returns it.
+
+use std::path::PathBuf;
+
+/// An error of geosmooth. [`Error::hint`] gives the way out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// σ is not a positive number with a unit that we know.
+    #[error("sigma '{text}' is not a positive length")]
+    Sigma {
+        /// What was given.
+        text: String,
+    },
+    /// σ has a unit that does not fit the kind of places, or none where one is needed.
+    #[error("sigma {sigma} does not fit {places}")]
+    SigmaKind {
+        /// σ as it is displayed.
+        sigma: String,
+        /// The kind of places at hand.
+        places: &'static str,
+        /// How σ should be written for them.
+        instead: &'static str,
+    },
+    /// A parameter is outside its range.
+    #[error("{name} is {value}, but must be {expected}")]
+    Parameter {
+        /// Its name as a user knows it.
+        name: &'static str,
+        /// What was given.
+        value: String,
+        /// What would have been right.
+        expected: &'static str,
+    },
+    /// Requests that contradict each other.
+    #[error("{message}")]
+    Contradiction {
+        /// What contradicts what.
+        message: String,
+        /// The way out.
+        hint: String,
+    },
+    /// A coordinate that is no place.
+    #[error("{what} {value} at row {row} is not {expected}")]
+    Place {
+        /// Which coordinate.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+        /// Row, counted from 0.
+        row: usize,
+        /// What it should have been.
+        expected: &'static str,
+        /// The way out.
+        hint: &'static str,
+    },
+    /// Columns of different lengths where one length is needed.
+    #[error("{what} has {found} rows, expected {expected}")]
+    Length {
+        /// Which column.
+        what: &'static str,
+        /// Rows that it has.
+        found: usize,
+        /// Rows that it should have.
+        expected: usize,
+    },
+    /// A value that is not finite.
+    #[error("{what} is {value} at row {row}")]
+    Value {
+        /// Which column.
+        what: &'static str,
+        /// The value.
+        value: f64,
+        /// Row, counted from 0.
+        row: usize,
+    },
+    /// A weight matrix that would not fit.
+    #[error("the weight matrix needs about {} for {nonzeros} non-zeros, the limit is {}", bytes(*need), bytes(*limit))]
+    MatrixTooLarge {
+        /// Entries that it would hold, measured or estimated.
+        nonzeros: u64,
+        /// Bytes that it would take.
+        need: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
+    /// More memory than allowed for something other than the matrix.
+    #[error("{what} needs about {}, the limit is {}", bytes(*need), bytes(*limit))]
+    Memory {
+        /// What needs it.
+        what: String,
+        /// Bytes that it would take.
+        need: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
+    /// The operating system refused something.
+    #[error("{action} {}: {source}", path.display())]
+    Io {
+        /// What was tried: "cannot read", "cannot write".
+        action: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+        /// The way out, if there is an obvious one.
+        hint: &'static str,
+    },
+    /// A file that cannot be used as it is.
+    #[error("{}: {problem}", path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+        /// The way out.
+        hint: String,
+    },
+    /// A column that is missing, ambiguous or of the wrong type.
+    #[error("{}: column '{column}' {problem}", path.display())]
+    Column {
+        /// Which file.
+        path: PathBuf,
+        /// Which column, shortened if very long.
+        column: String,
+        /// What is wrong with it.
+        problem: String,
+        /// The way out.
+        hint: String,
+    },
+    /// Rows that cannot take part.
+    #[error("{}: column '{column}' is {value} at row {row} ({count} such rows)", path.display())]
+    InvalidRows {
+        /// Which file.
+        path: PathBuf,
+        /// Column of the first such row.
+        column: String,
+        /// Its value there.
+        value: String,
+        /// First such row, counted from 0 over all files of the input.
+        row: usize,
+        /// How many rows are invalid.
+        count: usize,
+        /// The way out.
+        hint: &'static str,
+    },
+}
+
+impl Error {
+    /// The next step for the user, if there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Sigma { .. } => Some(
+                "write a number and a unit: 500m, 2km or 1mi on the sphere, 0.01deg as in the paper, or a plain number with --index columns"
+                    .to_owned(),
+            ),
+            Self::SigmaKind { instead, .. } => Some((*instead).to_owned()),
+            Self::Place { hint, .. } => Some((*hint).to_owned()),
+            Self::Contradiction { hint, .. } | Self::File { hint, .. } | Self::Column { hint, .. } => Some(hint.clone()),
+            Self::InvalidRows { hint, .. } | Self::Io { hint, .. } => Some((*hint).to_owned()).filter(|h| !h.is_empty()),
+            Self::MatrixTooLarge { .. } => Some(
+                "use --engine exact, which keeps no matrix, a smaller --sigma, a larger --tolerance, or raise --memory-limit".to_owned(),
+            ),
+            Self::Memory { .. } => Some("raise --memory-limit, or give fewer rows".to_owned()),
+            Self::Parameter { .. } | Self::Length { .. } | Self::Value { .. } => None,
+        }
+    }
+
+    /// Whether the world failed (disk, permissions) rather than the request.
+    #[must_use]
+    pub fn is_world(&self) -> bool {
+        matches!(self, Self::Io { .. })
+    }
+}
+
+/// Bytes as people read them.
+#[must_use]
+pub fn bytes(count: u64) -> String {
+    const UNITS: [(&str, f64); 4] = [("TiB", 1_099_511_627_776.0), ("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0), ("KiB", 1024.0)];
+    let count = count as f64;
+    UNITS
+        .iter()
+        .find(|(_, size)| count >= *size)
+        .map_or_else(|| format!("{count} B"), |(unit, size)| format!("{:.1} {unit}", count / size))
+}

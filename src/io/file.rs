@@ -1,0 +1,82 @@
+//! A file that several threads read at once, each at its own place.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::reader::{ChunkReader, Length};
+
+use crate::error::Error;
+
+/// Reads by position, so that no thread moves another's. No read goes beyond the length that the file had
+/// when it was opened, and no buffer is larger than what is there: numbers in a file are not trusted.
+#[derive(Clone, Debug)]
+pub(super) struct PositionedFile {
+    file: Arc<File>,
+    len: u64,
+}
+
+impl PositionedFile {
+    pub(super) fn open(path: &Path) -> std::result::Result<Self, Error> {
+        let failed = |source| Error::Io { action: "cannot read", path: path.to_owned(), source, hint: "check the path and its permissions" };
+        let kind = std::fs::metadata(path).map_err(failed)?;
+        if !kind.is_file() {
+            // Opening a pipe would wait for a writer for ever.
+            return Err(Error::File {
+                path: path.to_owned(),
+                problem: "is not a regular file".to_owned(),
+                hint: "copy the data into a file first: Parquet is read from its end".to_owned(),
+            });
+        }
+        let file = File::open(path).map_err(failed)?;
+        Ok(Self { file: Arc::new(file), len: kind.len() })
+    }
+
+    fn check(&self, start: u64, length: u64) -> Result<()> {
+        match start.checked_add(length) {
+            Some(end) if end <= self.len => Ok(()),
+            _ => Err(ParquetError::EOF(format!("{length} bytes at {start} lie beyond the end of the file at {}", self.len))),
+        }
+    }
+}
+
+impl Length for PositionedFile {
+    fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+impl ChunkReader for PositionedFile {
+    type T = BufReader<Cursor>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        self.check(start, 0)?;
+        Ok(BufReader::with_capacity(1 << 16, Cursor { file: self.clone(), at: start }))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        self.check(start, length as u64)?;
+        let mut buffer = vec![0; length];
+        self.file.read_exact_at(&mut buffer, start)?;
+        Ok(buffer.into())
+    }
+}
+
+/// A reader with a position of its own.
+pub(super) struct Cursor {
+    file: PositionedFile,
+    at: u64,
+}
+
+impl Read for Cursor {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.file.len.saturating_sub(self.at).min(buffer.len() as u64) as usize;
+        let count = self.file.file.read_at(&mut buffer[..left], self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}

@@ -1,0 +1,212 @@
+//! Where the coordinates are: named columns, `GeoParquet` points, or index columns.
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{DataType, Float64Type};
+use geo_traits::{CoordTrait, GeometryTrait, GeometryType, PointTrait};
+use serde_json::Value;
+
+use super::input::{Input, type_name};
+use super::read::Numbers;
+use super::shortened;
+use crate::error::Error;
+
+/// Which columns hold the places, as far as the user said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CoordinateRequest {
+    /// `GeoParquet` metadata, then the usual names.
+    Find,
+    /// Columns of latitude and longitude.
+    LatLon(String, String),
+    /// A column of points, as WKB or as structs of x and y.
+    Geometry(String),
+    /// One to three plain axes.
+    Index(Vec<String>),
+}
+
+/// The coordinates of each row; what is null or empty is NaN.
+#[derive(Clone, Debug)]
+pub struct CoordinateColumns {
+    /// Latitude and longitude, or the index columns.
+    pub axes: Vec<Numbers>,
+    /// Whether the axes are index columns.
+    pub is_index: bool,
+    /// Something that the user should know about how they were read.
+    pub note: Option<String>,
+}
+
+/// Pairs of names that mean latitude and longitude, whatever their case.
+const USUAL_NAMES: [(&str, &str); 4] = [("latitude", "longitude"), ("lat", "lon"), ("lat", "lng"), ("lat", "long")];
+
+/// Coordinate reference systems in which x is longitude and y latitude in degrees on (nearly) WGS 84.
+const DEGREES: [&str; 4] = ["OGC:CRS84", "OGC:CRS84h", "EPSG:4326", "EPSG:4979"];
+
+impl Input {
+    /// Finds and reads the coordinates.
+    ///
+    /// # Errors
+    /// If they cannot be found or are not what they should be.
+    pub fn coordinates(&self, request: &CoordinateRequest) -> Result<CoordinateColumns, Error> {
+        match request {
+            CoordinateRequest::LatLon(latitude, longitude) => self.lat_lon(latitude, longitude),
+            CoordinateRequest::Geometry(column) => self.points(column),
+            CoordinateRequest::Index(columns) => {
+                let names: Vec<&str> = columns.iter().map(String::as_str).collect();
+                Ok(CoordinateColumns { axes: self.numbers(&names)?, is_index: true, note: None })
+            }
+            CoordinateRequest::Find => match self.geo_metadata()? {
+                Some(geo) => self.points(primary_column(&geo).ok_or_else(|| self.bad_geo("names no primary column"))?),
+                None => self.usual_names(),
+            },
+        }
+    }
+
+    fn lat_lon(&self, latitude: &str, longitude: &str) -> Result<CoordinateColumns, Error> {
+        if latitude == longitude {
+            return Err(self.wrong_column(latitude, "is given for both latitude and longitude", "name two different columns"));
+        }
+        Ok(CoordinateColumns { axes: self.numbers(&[latitude, longitude])?, is_index: false, note: None })
+    }
+
+    fn usual_names(&self) -> Result<CoordinateColumns, Error> {
+        let find = |wanted: &str| self.schema().fields().iter().map(|field| field.name()).find(|name| name.eq_ignore_ascii_case(wanted));
+        for (latitude, longitude) in USUAL_NAMES {
+            if let (Some(latitude), Some(longitude)) = (find(latitude), find(longitude)) {
+                return self.lat_lon(latitude, longitude);
+            }
+        }
+        Err(Error::File {
+            path: self.path().to_owned(),
+            problem: "has no columns that look like latitude and longitude".to_owned(),
+            hint: format!("name them with --lat and --lon, or use --geometry or --index; the columns are {}", self.listed()),
+        })
+    }
+
+    fn geo_metadata(&self) -> Result<Option<Value>, Error> {
+        let parse = |text| serde_json::from_str(text).map_err(|error| self.bad_geo(&format!("is not valid JSON: {error}")));
+        self.key_value("geo").map(parse).transpose()
+    }
+
+    fn bad_geo(&self, problem: &str) -> Error {
+        Error::File {
+            path: self.path().to_owned(),
+            problem: format!("its GeoParquet metadata {problem}"),
+            hint: "name the columns with --lat and --lon, or --geometry".to_owned(),
+        }
+    }
+
+    fn points(&self, column: &str) -> Result<CoordinateColumns, Error> {
+        self.check_crs(column)?;
+        let (root, field) = self.column(column)?;
+        let mut points = Points::default();
+        match field.data_type() {
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
+                for array in &self.arrays(&[root], as_binary)?[0] {
+                    points.add_wkb(array).map_err(|problem| self.wrong_column(column, &problem, ONLY_POINTS))?;
+                }
+            }
+            DataType::Struct(fields) if fields.find("x").is_some() && fields.find("y").is_some() => {
+                points.has_z = fields.find("z").is_some();
+                for array in &self.arrays(&[root], |array| Ok(array.clone()))?[0] {
+                    points.add_struct(array).map_err(|problem| self.wrong_column(column, &problem, ONLY_POINTS))?;
+                }
+            }
+            other => return Err(self.wrong_column(column, &format!("is {}, not points", type_name(other)), ONLY_POINTS)),
+        }
+        Ok(points.into_columns(column))
+    }
+
+    /// `GeoParquet` without a crs is longitude and latitude; with one it must say so.
+    fn check_crs(&self, column: &str) -> Result<(), Error> {
+        let Some(geo) = self.geo_metadata()? else { return Ok(()) };
+        let Some(crs) = geo.pointer("/columns").and_then(|columns| columns.get(column)).and_then(|described| described.get("crs")) else {
+            return Ok(());
+        };
+        let name = crs_name(crs);
+        if DEGREES.contains(&name.as_str()) {
+            return Ok(());
+        }
+        let hint = "convert the points to longitude and latitude (EPSG:4326), or give projected coordinates with --index and a plain --sigma";
+        Err(self.wrong_column(column, &format!("has the coordinate reference system {name}, not longitude and latitude"), hint))
+    }
+}
+
+const ONLY_POINTS: &str = "give a column of WKB points or of structs with x and y";
+
+fn primary_column(geo: &Value) -> Option<&str> {
+    geo.get("primary_column")?.as_str()
+}
+
+/// `EPSG:3857` and the like, or the name, or what else there is.
+fn crs_name(crs: &Value) -> String {
+    let id = || Some(format!("{}:{}", crs.pointer("/id/authority")?.as_str()?, plain(crs.pointer("/id/code")?)));
+    let name = || Some(plain(crs.get("name")?));
+    let text = if crs.is_null() { "unknown (null)".to_owned() } else { id().or_else(name).unwrap_or_else(|| plain(crs)) };
+    shortened(&text, 80)
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn as_binary(array: &ArrayRef) -> Result<ArrayRef, parquet::errors::ParquetError> {
+    Ok(arrow::compute::cast(array, &DataType::LargeBinary)?)
+}
+
+/// Points while they are read: x is longitude, y latitude.
+#[derive(Default)]
+struct Points {
+    x: Vec<f64>,
+    y: Vec<f64>,
+    first_null: Option<usize>,
+    has_z: bool,
+}
+
+impl Points {
+    fn add_wkb(&mut self, array: &ArrayRef) -> Result<(), String> {
+        for bytes in array.as_binary::<i64>() {
+            let point = bytes.map(|bytes| self.parse(bytes)).transpose()?;
+            self.push(point.flatten());
+        }
+        Ok(())
+    }
+
+    /// One WKB geometry; `None` for an empty point.
+    fn parse(&mut self, bytes: &[u8]) -> Result<Option<(f64, f64)>, String> {
+        let row = self.x.len();
+        let geometry = wkb::reader::read_wkb(bytes).map_err(|error| format!("is not valid WKB at row {row}: {error}"))?;
+        let GeometryType::Point(point) = geometry.as_type() else {
+            return Err(format!("holds a geometry that is not a point at row {row}"));
+        };
+        self.has_z |= point.dim().size() > 2;
+        Ok(point.coord().map(|coord| (coord.x(), coord.y())))
+    }
+
+    fn add_struct(&mut self, array: &ArrayRef) -> Result<(), String> {
+        let points = array.as_struct();
+        let axis = |name: &str| points.column_by_name(name).and_then(|axis| axis.as_primitive_opt::<Float64Type>());
+        let (Some(x), Some(y)) = (axis("x"), axis("y")) else { return Err("has points whose x and y are not doubles".to_owned()) };
+        for row in 0..points.len() {
+            let valid = points.is_valid(row) && x.is_valid(row) && y.is_valid(row);
+            self.push(valid.then(|| (x.value(row), y.value(row))));
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, point: Option<(f64, f64)>) {
+        if point.is_none() {
+            self.first_null.get_or_insert(self.x.len());
+        }
+        let (x, y) = point.unwrap_or((f64::NAN, f64::NAN));
+        self.x.push(x);
+        self.y.push(y);
+    }
+
+    fn into_columns(self, column: &str) -> CoordinateColumns {
+        let numbers = |values| Numbers { name: column.to_owned(), values, first_null: self.first_null };
+        CoordinateColumns {
+            axes: vec![numbers(self.y), numbers(self.x)],
+            is_index: false,
+            note: self.has_z.then(|| format!("the z values of '{}' are ignored", shortened(column, 80))),
+        }
+    }
+}

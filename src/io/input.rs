@@ -1,0 +1,168 @@
+//! An input: one Parquet file, a directory or a glob of them, all with one schema.
+
+use std::path::{Path, PathBuf};
+
+use arrow::datatypes::{DataType, FieldRef, SchemaRef};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
+
+use super::file::PositionedFile;
+use super::{guarded, shortened};
+use crate::error::Error;
+
+/// Parquet files with one schema, in the order of their names; their rows count through.
+#[derive(Debug)]
+pub struct Input {
+    pub(super) files: Vec<ParquetFile>,
+    given: PathBuf,
+}
+
+#[derive(Debug)]
+pub(super) struct ParquetFile {
+    pub(super) path: PathBuf,
+    pub(super) reader: PositionedFile,
+    pub(super) metadata: ArrowReaderMetadata,
+}
+
+impl ParquetFile {
+    fn open(path: PathBuf) -> Result<Self, Error> {
+        let reader = PositionedFile::open(&path)?;
+        let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional);
+        let metadata = guarded(&path, || ArrowReaderMetadata::load(&reader, options))?;
+        Ok(Self { path, reader, metadata })
+    }
+
+    pub(super) fn parquet(&self) -> &ParquetMetaData {
+        self.metadata.metadata()
+    }
+}
+
+impl Input {
+    /// Opens a file, all `.parquet` files of a directory, or all files that a glob matches. Only the ends of the files
+    /// are read here.
+    ///
+    /// # Errors
+    /// If nothing matches, a file is no Parquet file, or the files differ in schema.
+    pub fn open(given: &Path) -> Result<Self, Error> {
+        let files = expand(given)?.into_iter().map(ParquetFile::open).collect::<Result<Vec<_>, _>>()?;
+        let first = files[0].parquet().file_metadata().schema();
+        if let Some(other) = files.iter().find(|file| file.parquet().file_metadata().schema() != first) {
+            return Err(Error::File {
+                path: other.path.clone(),
+                problem: format!("its columns differ from those of {}", files[0].path.display()),
+                hint: "all files of one input need the same columns in the same order with the same types".to_owned(),
+            });
+        }
+        Ok(Self { files, given: given.to_owned() })
+    }
+
+    /// The path as it was given.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.given
+    }
+
+    /// The files behind it.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(|file| file.path.as_path())
+    }
+
+    /// Number of rows, as the files claim.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.files.iter().flat_map(|file| file.parquet().row_groups()).map(|group| usize::try_from(group.num_rows()).unwrap_or(0)).sum()
+    }
+
+    /// The schema that all files share.
+    #[must_use]
+    pub fn schema(&self) -> &SchemaRef {
+        self.files[0].metadata.schema()
+    }
+
+    /// Whether there is a column of this name.
+    #[must_use]
+    pub fn has(&self, column: &str) -> bool {
+        self.schema().fields().iter().any(|field| field.name() == column)
+    }
+
+    /// The position and field of a column.
+    ///
+    /// # Errors
+    /// If there is none of that name, with the nearest names, or more than one.
+    pub fn column(&self, name: &str) -> Result<(usize, &FieldRef), Error> {
+        let mut found = self.schema().fields().iter().enumerate().filter(|(_, field)| field.name() == name);
+        match (found.next(), found.next()) {
+            (Some(only), None) => Ok(only),
+            (Some(_), Some(_)) => Err(self.wrong_column(name, "exists more than once", "rename one of the columns of that name")),
+            (None, _) => Err(self.wrong_column(name, "does not exist", &self.nearest_names(name))),
+        }
+    }
+
+    /// An error about a column of this input.
+    #[must_use]
+    pub fn wrong_column(&self, name: &str, problem: &str, hint: &str) -> Error {
+        Error::Column { path: self.given.clone(), column: shortened(name, 80), problem: problem.to_owned(), hint: hint.to_owned() }
+    }
+
+    /// A value of the key-value metadata.
+    pub(super) fn key_value(&self, key: &str) -> Option<&str> {
+        let pairs = self.files[0].parquet().file_metadata().key_value_metadata()?;
+        pairs.iter().find(|pair| pair.key == key)?.value.as_deref()
+    }
+
+    fn nearest_names(&self, wanted: &str) -> String {
+        let likeness = |name: &str| strsim::jaro_winkler(&wanted.to_lowercase(), &name.to_lowercase());
+        let mut names: Vec<&str> = self.schema().fields().iter().map(|field| field.name().as_str()).collect();
+        names.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
+        match names.first() {
+            Some(best) if likeness(best) > 0.75 => format!("did you mean '{}'? The columns are {}", shortened(best, 80), self.listed()),
+            _ => format!("the columns are {}", self.listed()),
+        }
+    }
+
+    /// The names of the columns, as many as fit on a line.
+    #[must_use]
+    pub fn listed(&self) -> String {
+        let names: Vec<String> = self.schema().fields().iter().map(|field| shortened(field.name(), 40)).collect();
+        match names.len() {
+            0..=25 => names.join(", "),
+            more => format!("{}, … and {} more", names[..25].join(", "), more - 25),
+        }
+    }
+}
+
+/// A type as people know it.
+pub(super) fn type_name(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_owned(),
+        DataType::Boolean => "true or false".to_owned(),
+        DataType::Struct(_) => "a struct".to_owned(),
+        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => "a list".to_owned(),
+        other => shortened(&other.to_string(), 80),
+    }
+}
+
+fn expand(given: &Path) -> Result<Vec<PathBuf>, Error> {
+    let nothing = |problem: &str, hint: &str| Error::File { path: given.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() };
+    if given.is_dir() {
+        let failed = |source| Error::Io { action: "cannot list", path: given.to_owned(), source, hint: "check its permissions" };
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(given).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            if path.extension().is_some_and(|extension| extension == "parquet") {
+                files.push(path);
+            }
+        }
+        files.sort();
+        return if files.is_empty() { Err(nothing("holds no .parquet files", "give the directory that holds them")) } else { Ok(files) };
+    }
+    match given.to_str() {
+        // A file may well be called "[1].parquet": what exists is no pattern.
+        Some(pattern) if pattern.contains(['*', '?', '[']) && !given.exists() => {
+            let paths = glob::glob(pattern).map_err(|error| nothing(&format!("is not a valid pattern: {error}"), "quote it and check the brackets"))?;
+            let files: Vec<PathBuf> = paths.filter_map(Result::ok).filter(|path| !path.is_dir()).collect();
+            if files.is_empty() { Err(nothing("matches no file", "check the pattern, and quote it so that the shell leaves it alone")) } else { Ok(files) }
+        }
+        _ => Ok(vec![given.to_owned()]),
+    }
+}

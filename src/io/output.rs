@@ -1,0 +1,258 @@
+//! The output: every column of the input as it stands, plus new ones; whole or not at all.
+//!
+//! Columns that pass through are not decoded: their compressed pages are copied byte for byte with their statistics and
+//! indexes. Only the new columns are encoded, and the footer written anew.
+
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, Schema};
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, encode_arrow_schema};
+use parquet::basic::{Compression, Encoding, Repetition, Type as PhysicalType, ZstdLevel};
+use parquet::bloom_filter::Sbbf;
+use parquet::column::writer::ColumnCloseResult;
+use parquet::data_type::{DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{Type, TypePtr};
+use tempfile::NamedTempFile;
+
+use super::guarded;
+use super::input::{Input, ParquetFile};
+use crate::error::Error;
+
+/// A column to add: one value for each row of the input, some perhaps missing.
+#[derive(Clone, Debug)]
+pub struct NewColumn {
+    /// Its name.
+    pub name: String,
+    /// Its values.
+    pub values: Vec<Option<f64>>,
+}
+
+/// A destination that was checked before the work began. The data go to a temporary file beside it, which takes
+/// its name only when it is complete and on disk.
+#[derive(Debug)]
+pub struct Output {
+    destination: PathBuf,
+    temporary: NamedTempFile,
+    overwrite: bool,
+}
+
+impl Output {
+    /// Checks that the destination can be written, and that it is none of the inputs.
+    ///
+    /// # Errors
+    /// If it exists and may not be overwritten, is an input, or its folder is missing or read-only.
+    pub fn create(destination: &Path, overwrite: bool, inputs: &[&Input]) -> Result<Self, Error> {
+        if let Ok(existing) = fs::metadata(destination) {
+            let problem = |problem: &str, hint: &str| {
+                Err(Error::File { path: destination.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() })
+            };
+            let same = |path: &Path| fs::metadata(path).is_ok_and(|input| (input.dev(), input.ino()) == (existing.dev(), existing.ino()));
+            if inputs.iter().flat_map(|input| input.paths()).any(same) {
+                return problem("is both input and output", "write to another file");
+            }
+            if !existing.is_file() {
+                return problem("exists and is not a regular file", "choose a file name for the output");
+            }
+            if !overwrite {
+                return problem("exists already", "choose another name, or allow it with --overwrite");
+            }
+        }
+        let folder = destination.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let temporary = tempfile::Builder::new()
+            .prefix(".geosmooth-")
+            .suffix(".tmp")
+            .permissions(fs::Permissions::from_mode(0o666))
+            .tempfile_in(folder)
+            .map_err(|source| Error::Io {
+                action: "cannot write to the folder of",
+                path: destination.to_owned(),
+                source,
+                hint: "the folder must exist and be writable",
+            })?;
+        Ok(Self { destination: destination.to_owned(), temporary, overwrite })
+    }
+
+    /// Where the result will be.
+    #[must_use]
+    pub fn destination(&self) -> &Path {
+        &self.destination
+    }
+
+    /// Writes the input with the new columns.
+    ///
+    /// # Errors
+    /// If the disk or the input fails; nothing is left behind then.
+    ///
+    /// # Panics
+    /// If a new column does not have one value for each row.
+    pub fn write(self, input: &Input, columns: &[NewColumn]) -> Result<(), Error> {
+        let rows = input.rows();
+        assert!(columns.iter().all(|column| column.values.len() == rows), "one value for each row");
+        let written = guarded(&input.files[0].path, || {
+            let file = BufWriter::with_capacity(1 << 20, self.temporary.as_file());
+            let mut writer = SerializedFileWriter::new(file, schema_with(input, columns)?, Arc::new(properties(input, columns)))?;
+            let mut start = 0;
+            for file in &input.files {
+                start = copy_file(file, columns, start, &mut writer)?;
+            }
+            writer.close()
+        });
+        written.map_err(|error| self.blame(error))?;
+        self.finish()
+    }
+
+    /// Writes a sparse matrix as rows, columns and weights, in batches.
+    ///
+    /// # Errors
+    /// If the disk fails; nothing is left behind then.
+    pub fn write_triplets(self, batches: impl Iterator<Item = (Vec<i64>, Vec<i64>, Vec<f64>)>) -> Result<(), Error> {
+        let path = self.destination.clone();
+        let written = guarded(&path, || {
+            let integer = |name: &str| primitive(name, PhysicalType::INT64, Repetition::REQUIRED);
+            let fields = vec![integer("row")?, integer("column")?, primitive("weight", PhysicalType::DOUBLE, Repetition::REQUIRED)?];
+            let schema = Arc::new(Type::group_type_builder("schema").with_fields(fields).build()?);
+            let properties = base_properties().set_column_encoding("row".into(), Encoding::DELTA_BINARY_PACKED);
+            let properties = properties.set_column_encoding("column".into(), Encoding::DELTA_BINARY_PACKED).build();
+            let file = BufWriter::with_capacity(1 << 20, self.temporary.as_file());
+            let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties))?;
+            for (rows, columns, weights) in batches {
+                let mut group = writer.next_row_group()?;
+                for integers in [rows, columns] {
+                    let mut column = group.next_column()?.expect("three columns");
+                    column.typed::<Int64Type>().write_batch(&integers, None, None)?;
+                    column.close()?;
+                }
+                let mut column = group.next_column()?.expect("three columns");
+                column.typed::<DoubleType>().write_batch(&weights, None, None)?;
+                column.close()?;
+                group.close()?;
+            }
+            writer.close()
+        });
+        written.map_err(|error| self.blame(error))?;
+        self.finish()
+    }
+
+    /// Writes bytes as they are.
+    ///
+    /// # Errors
+    /// If the disk fails; nothing is left behind then.
+    pub fn write_bytes(self, bytes: &[u8]) -> Result<(), Error> {
+        use std::io::Write as _;
+        self.temporary.as_file().write_all(bytes).map_err(|source| self.failed(source))?;
+        self.finish()
+    }
+
+    /// A failure while copying may come from either end; the disk's own complaints are about the output.
+    fn blame(&self, error: Error) -> Error {
+        match error {
+            Error::File { problem, .. } if problem.contains("os error") => self.failed(std::io::Error::other(problem)),
+            other => other,
+        }
+    }
+
+    fn failed(&self, source: std::io::Error) -> Error {
+        Error::Io { action: "cannot write", path: self.destination.clone(), source, hint: "is the disk full?" }
+    }
+
+    fn finish(self) -> Result<(), Error> {
+        let Self { destination, temporary, overwrite } = self;
+        let failed = |source| Error::Io { action: "cannot write", path: destination.clone(), source, hint: "is the disk full?" };
+        temporary.as_file().sync_all().map_err(failed)?;
+        // Without --overwrite even a file that appeared meanwhile is left alone.
+        let named = if overwrite { temporary.persist(&destination) } else { temporary.persist_noclobber(&destination) };
+        named.map_err(|error| failed(error.error))?;
+        let folder = destination.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
+    }
+}
+
+fn primitive(name: &str, physical: PhysicalType, repetition: Repetition) -> Result<TypePtr, ParquetError> {
+    Ok(Arc::new(Type::primitive_type_builder(name, physical).with_repetition(repetition).build()?))
+}
+
+/// The schema of the input with the new columns after it.
+fn schema_with(input: &Input, columns: &[NewColumn]) -> Result<TypePtr, ParquetError> {
+    let root = input.files[0].parquet().file_metadata().schema();
+    let mut fields = root.get_fields().to_vec();
+    for column in columns {
+        fields.push(primitive(&column.name, PhysicalType::DOUBLE, Repetition::OPTIONAL)?);
+    }
+    Ok(Arc::new(Type::group_type_builder(root.name()).with_fields(fields).build()?))
+}
+
+fn base_properties() -> parquet::file::properties::WriterPropertiesBuilder {
+    WriterProperties::builder()
+        .set_created_by(concat!("geosmooth ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_writer_version(WriterVersion::PARQUET_1_0)
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_dictionary_enabled(false)
+}
+
+/// Key-value metadata pass through; the Arrow schema among them, if there is one, learns of the new columns.
+fn properties(input: &Input, columns: &[NewColumn]) -> WriterProperties {
+    let pairs = input.files[0].parquet().file_metadata().key_value_metadata().cloned().unwrap_or_default();
+    let extended = || {
+        let mut fields: Vec<_> = input.schema().fields().iter().cloned().collect();
+        fields.extend(columns.iter().map(|column| Arc::new(Field::new(&column.name, DataType::Float64, true))));
+        encode_arrow_schema(&Schema::new_with_metadata(fields, input.schema().metadata().clone()))
+    };
+    let pairs = pairs.into_iter().map(|pair| match pair.key.as_str() {
+        ARROW_SCHEMA_META_KEY => KeyValue::new(pair.key, extended()),
+        _ => pair,
+    });
+    base_properties().set_key_value_metadata(Some(pairs.collect())).build()
+}
+
+/// Copies all row groups of a file and adds the new columns to each; gives the row after the last.
+fn copy_file<W: std::io::Write + Send>(
+    file: &ParquetFile,
+    columns: &[NewColumn],
+    mut start: usize,
+    writer: &mut SerializedFileWriter<W>,
+) -> Result<usize, ParquetError> {
+    for group in 0..file.parquet().num_row_groups() {
+        let mut out = writer.next_row_group()?;
+        copy_columns(file, group, &mut out)?;
+        let end = start + usize::try_from(file.parquet().row_group(group).num_rows()).unwrap_or(0);
+        for column in columns {
+            add_column(&column.values[start..end], &mut out)?;
+        }
+        out.close()?;
+        start = end;
+    }
+    Ok(start)
+}
+
+fn copy_columns<W: std::io::Write + Send>(file: &ParquetFile, group: usize, out: &mut SerializedRowGroupWriter<'_, W>) -> Result<(), ParquetError> {
+    let metadata = file.parquet();
+    let row_group = metadata.row_group(group);
+    for (at, chunk) in row_group.columns().iter().enumerate() {
+        let copied = ColumnCloseResult {
+            bytes_written: u64::try_from(chunk.compressed_size()).unwrap_or(0),
+            rows_written: u64::try_from(row_group.num_rows()).unwrap_or(0),
+            metadata: chunk.clone(),
+            bloom_filter: Sbbf::read_from_column_chunk(chunk, &file.reader).ok().flatten(),
+            column_index: metadata.column_index().and_then(|index| index.get(group)?.get(at)).cloned(),
+            offset_index: metadata.offset_index().and_then(|index| index.get(group)?.get(at)).cloned(),
+        };
+        out.append_column(&file.reader, copied)?;
+    }
+    Ok(())
+}
+
+fn add_column<W: std::io::Write + Send>(values: &[Option<f64>], out: &mut SerializedRowGroupWriter<'_, W>) -> Result<(), ParquetError> {
+    let mut column = out.next_column()?.ok_or_else(|| ParquetError::General("a column too many".to_owned()))?;
+    let present: Vec<f64> = values.iter().copied().flatten().collect();
+    let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+    column.typed::<DoubleType>().write_batch(&present, Some(&levels), None)?;
+    column.close()
+}

@@ -1,0 +1,175 @@
+//! Columns out of row groups, decoded in parallel: every numeric type as `f64`, groups as small numbers.
+
+use std::collections::HashMap;
+
+use arrow::array::{Array, ArrayRef, AsArray, Float64Array};
+use arrow::compute::{CastOptions, cast_with_options};
+use arrow::datatypes::{DataType, Float64Type};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::errors::ParquetError;
+use rayon::prelude::*;
+
+use super::guarded;
+use super::input::{Input, ParquetFile, type_name};
+use crate::error::Error;
+
+/// A column of numbers; what was null is NaN.
+#[derive(Clone, Debug)]
+pub struct Numbers {
+    /// Its name, for messages.
+    pub name: String,
+    /// The values, through all files.
+    pub values: Vec<f64>,
+    /// The first row that was null.
+    pub first_null: Option<usize>,
+}
+
+/// Gives the same small number to equal group keys, over several inputs.
+#[derive(Debug, Default)]
+pub struct Groups {
+    known: HashMap<String, u32>,
+}
+
+const BATCH: usize = 1 << 16;
+
+impl Input {
+    /// Reads columns of any numeric type.
+    ///
+    /// # Errors
+    /// If a column does not exist, is not numeric, or the file is damaged.
+    pub fn numbers(&self, names: &[&str]) -> Result<Vec<Numbers>, Error> {
+        let mut roots = Vec::new();
+        for name in names {
+            let (root, field) = self.column(name)?;
+            if !is_numeric(field.data_type()) {
+                let problem = format!("is {}, not a number", type_name(field.data_type()));
+                return Err(self.wrong_column(name, &problem, "choose a numeric column, or convert it"));
+            }
+            roots.push(root);
+        }
+        let arrays = self.arrays(&roots, |array| as_float(array))?;
+        Ok(names.iter().zip(arrays).map(|(name, parts)| join(name, &parts)).collect())
+    }
+
+    /// Reads a column of group keys; the second value is the first row that was null.
+    ///
+    /// # Errors
+    /// If the column does not exist or cannot be written as text, or the file is damaged.
+    pub fn groups(&self, name: &str, groups: &mut Groups) -> Result<(Vec<u32>, Option<usize>), Error> {
+        let (root, field) = self.column(name)?;
+        if field.data_type().is_nested() {
+            let problem = format!("is {}, not a group", type_name(field.data_type()));
+            return Err(self.wrong_column(name, &problem, "choose a column of text or numbers"));
+        }
+        let text = |array: &ArrayRef| Ok(cast_with_options(array, &DataType::Utf8, &CastOptions { safe: false, ..CastOptions::default() })?);
+        let arrays = self.arrays(&[root], text)?.remove(0);
+        let mut ids = Vec::new();
+        let mut first_null = None;
+        for array in &arrays {
+            for key in array.as_string::<i32>() {
+                if key.is_none() {
+                    first_null.get_or_insert(ids.len());
+                }
+                ids.push(groups.id(key.unwrap_or_default()));
+            }
+        }
+        Ok((ids, first_null))
+    }
+
+    /// The given top-level columns, each as arrays in row order, after `convert`.
+    pub(super) fn arrays<F>(&self, roots: &[usize], convert: F) -> Result<Vec<Vec<ArrayRef>>, Error>
+    where
+        F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError> + Sync,
+    {
+        let tasks: Vec<(&ParquetFile, usize)> =
+            self.files.iter().flat_map(|file| (0..file.parquet().num_row_groups()).map(move |group| (file, group))).collect();
+        let parts: Vec<Vec<Vec<ArrayRef>>> = tasks
+            .into_par_iter()
+            .map(|(file, group)| guarded(&file.path, || row_group(file, group, roots, &convert)))
+            .collect::<Result<_, _>>()?;
+        let mut columns = vec![Vec::new(); roots.len()];
+        for part in parts {
+            for (column, arrays) in columns.iter_mut().zip(part) {
+                column.extend(arrays);
+            }
+        }
+        Ok(columns)
+    }
+}
+
+fn row_group<F>(file: &ParquetFile, group: usize, roots: &[usize], convert: &F) -> Result<Vec<Vec<ArrayRef>>, ParquetError>
+where
+    F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError>,
+{
+    let mask = ProjectionMask::roots(file.parquet().file_metadata().schema_descr(), roots.iter().copied());
+    let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(file.reader.clone(), file.metadata.clone())
+        .with_row_groups(vec![group])
+        .with_projection(mask)
+        .with_batch_size(BATCH)
+        .build()?;
+    // A projection comes back in the order of the file, each column once.
+    let mut in_file: Vec<usize> = roots.to_vec();
+    in_file.sort_unstable();
+    in_file.dedup();
+    let position: Vec<usize> = roots.iter().map(|root| in_file.partition_point(|other| other < root)).collect();
+    let mut columns = vec![Vec::new(); roots.len()];
+    let mut rows = 0;
+    for batch in batches {
+        let batch = batch?;
+        rows += batch.num_rows();
+        for (column, &at) in columns.iter_mut().zip(&position) {
+            column.push(convert(batch.column(at))?);
+        }
+    }
+    let claimed = file.parquet().row_group(group).num_rows();
+    if rows as i64 != claimed {
+        return Err(ParquetError::General(format!("row group {group} claims {claimed} rows but holds {rows}")));
+    }
+    Ok(columns)
+}
+
+fn is_numeric(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_numeric(values),
+        other => other.is_numeric(),
+    }
+}
+
+fn as_float(array: &ArrayRef) -> Result<ArrayRef, ParquetError> {
+    Ok(cast_with_options(array, &DataType::Float64, &CastOptions { safe: false, ..CastOptions::default() })?)
+}
+
+fn join(name: &str, parts: &[ArrayRef]) -> Numbers {
+    let mut numbers = Numbers { name: name.to_owned(), values: Vec::with_capacity(parts.iter().map(Array::len).sum()), first_null: None };
+    for part in parts {
+        numbers.append(part.as_primitive::<Float64Type>());
+    }
+    numbers
+}
+
+impl Numbers {
+    fn append(&mut self, array: &Float64Array) {
+        if array.null_count() == 0 {
+            self.values.extend_from_slice(array.values());
+            return;
+        }
+        for value in array {
+            if value.is_none() {
+                self.first_null.get_or_insert(self.values.len());
+            }
+            self.values.push(value.unwrap_or(f64::NAN));
+        }
+    }
+}
+
+impl Groups {
+    fn id(&mut self, key: &str) -> u32 {
+        if let Some(id) = self.known.get(key) {
+            return *id;
+        }
+        let id = self.known.len() as u32;
+        self.known.insert(key.to_owned(), id);
+        id
+    }
+}

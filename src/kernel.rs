@@ -1,0 +1,283 @@
+//! The Gaussian kernel: two places to a decay `x = −log₂ K`, a decay to the kernel `K = 2^−x`.
+//!
+//! Everything here is straight-line arithmetic on one pair, inlined into loops over [`LANES`] pairs that the
+//! compiler turns into AVX-512, AVX2, NEON or plain code, whichever `pulp` finds at run time.
+
+use pulp::Simd;
+
+use crate::space::Metric;
+
+/// Pairs evaluated together: enough to hide the latency of a fused multiply-add on every CPU we know.
+pub(crate) const LANES: usize = 16;
+
+/// One number for each of [`LANES`] pairs.
+pub(crate) type Lanes = [f64; LANES];
+
+/// Beyond this decay the kernel is treated as nothing: 2^−1020 is the edge of the normal numbers.
+pub(crate) const VANISHED: f64 = 1020.0;
+
+/// Relative error of one kernel value apart from that of its decay: the polynomials' 1.8e-17 and the
+/// roundings of [`exp2_minus`], in units of 2⁻⁵³.
+pub(crate) const KERNEL_ROUNDINGS: f64 = 4.0;
+
+/// Relative error of one decay in units of 2⁻⁵³: three differences, squares and sums, the polynomial of the
+/// arc, the scale.
+pub(crate) const DECAY_ROUNDINGS: f64 = 12.0;
+
+/// `a·b + c`, fused where the CPU can: without the instruction `mul_add` is a slow library call.
+#[inline(always)]
+fn fma<S: Simd>(a: f64, b: f64, c: f64) -> f64 {
+    if S::IS_SCALAR { a * b + c } else { a.mul_add(b, c) }
+}
+
+#[inline(always)]
+fn horner<S: Simd, const N: usize>(coefficients: &[f64; N], x: f64) -> f64 {
+    let mut sum = coefficients[N - 1];
+    for k in (0..N - 1).rev() {
+        sum = fma::<S>(sum, x, coefficients[k]);
+    }
+    sum
+}
+
+/// 2^f on [−½, ½], relative error 1.8e-17, exactly 1 at 0 (`tests/golden/kernel_polynomials.py`).
+const EXP2: [f64; 12] = [
+    1.0,
+    0.693_147_180_559_945_7,
+    0.240_226_506_959_100_97,
+    0.055_504_108_664_790_39,
+    0.009_618_129_107_607_004,
+    0.001_333_355_815_344_042,
+    0.000_154_035_304_415_694_5,
+    1.525_272_738_474_049_7e-5,
+    1.321_544_267_655_393_4e-6,
+    1.018_064_784_477_427_5e-7,
+    7.072_570_220_640_287e-9,
+    4.078_045_110_840_117e-10,
+];
+
+/// arcsin²(√m) / m on [0, 1/32], relative error 1.1e-18 (the same script).
+const ARC_NEAR: [f64; 8] = [
+    1.0,
+    0.333_333_333_333_336_26,
+    0.177_777_777_775_411_87,
+    0.114_285_714_937_117_9,
+    0.081_269_756_339_622_93,
+    0.061_573_971_261_323_78,
+    0.048_488_154_372_727_944,
+    0.044_176_827_473_922_35,
+];
+
+/// arcsin²(√m) / m on [0, 1/2], relative error 4.6e-17 (the same script).
+const ARC_HALF: [f64; 19] = [
+    1.0,
+    0.333_333_333_333_291_96,
+    0.177_777_777_789_598_52,
+    0.114_285_713_097_384_46,
+    0.081_269_902_085_308_56,
+    0.061_566_196_077_016_35,
+    0.048_750_792_366_254_39,
+    0.039_254_885_503_744_834,
+    0.038_634_069_554_651_28,
+    -0.011_887_568_340_841_254,
+    0.252_838_933_870_328,
+    -0.961_952_582_453_726_5,
+    3.244_295_736_579_949_6,
+    -7.985_323_144_640_498,
+    14.810_347_491_867_626,
+    -19.784_440_056_467_787,
+    18.199_672_688_259_017,
+    -10.314_675_579_031_677,
+    2.782_396_892_244_486,
+];
+
+/// `2^−x` for x ≥ 0, to about one unit in the last place; x beyond [`VANISHED`] counts as [`VANISHED`].
+#[inline(always)]
+pub(crate) fn exp2_minus<S: Simd>(x: f64) -> f64 {
+    /// Adding 1.5·2⁵² leaves the nearest integer in the low bits.
+    const TO_INTEGER: f64 = 6_755_399_441_055_744.0;
+    let minus = -(if x < VANISHED { x } else { VANISHED });
+    let shifted = minus + TO_INTEGER;
+    let fraction = minus - (shifted - TO_INTEGER);
+    let mantissa = horner::<S, 12>(&EXP2, fraction);
+    f64::from_bits(mantissa.to_bits().wrapping_add(shifted.to_bits() << 52))
+}
+
+/// A metric as the inner loops see it: places with `A` axes, and how the kernel decays between them.
+pub(crate) trait Decay<const A: usize>: Copy + Send + Sync {
+    /// `−log₂ K` between each of [`LANES`] places and one place.
+    fn lanes<S: Simd>(self, many: &[Lanes; A], one: &[f64; A]) -> Lanes;
+
+    /// The square of the straight distance below which the decay stays at or under `decay`: no place
+    /// farther than that in the first three axes can have a smaller one.
+    fn squared_reach(self, decay: f64) -> f64;
+
+    /// A lower bound of the decay at this squared straight distance.
+    fn least(self, squared_distance: f64) -> f64;
+}
+
+/// Euclidean distance on `A` axes.
+#[derive(Clone, Copy)]
+pub(crate) struct Plane<const A: usize> {
+    pub(crate) scale: f64,
+}
+
+impl<const A: usize> Decay<A> for Plane<A> {
+    #[inline(always)]
+    fn lanes<S: Simd>(self, many: &[Lanes; A], one: &[f64; A]) -> Lanes {
+        let mut decay = [0.0; LANES];
+        for l in 0..LANES {
+            let first = many[0][l] - one[0];
+            let mut square = first * first;
+            for k in 1..A {
+                let difference = many[k][l] - one[k];
+                square = fma::<S>(difference, difference, square);
+            }
+            decay[l] = square * self.scale;
+        }
+        decay
+    }
+
+    fn squared_reach(self, decay: f64) -> f64 {
+        decay / self.scale
+    }
+
+    fn least(self, squared_distance: f64) -> f64 {
+        squared_distance * self.scale
+    }
+}
+
+/// Great-circle distance between unit vectors with low parts, `scale` for radians.
+#[derive(Clone, Copy)]
+pub(crate) struct Sphere {
+    pub(crate) scale: f64,
+}
+
+impl Sphere {
+    /// Quarter of the squared length of `u + sign·v`: the haversine of the angle between them, or of what
+    /// is left of it to 180°.
+    #[inline(always)]
+    fn haversine<S: Simd>(many: &[Lanes; 6], one: &[f64; 6], sign: f64, l: usize) -> f64 {
+        let mut square = 0.0;
+        for k in 0..3 {
+            let difference = (many[k][l] + sign * one[k]) + (many[k + 3][l] + sign * one[k + 3]);
+            square = fma::<S>(difference, difference, square);
+        }
+        0.25 * square
+    }
+}
+
+impl Decay<6> for Sphere {
+    #[inline(always)]
+    fn lanes<S: Simd>(self, many: &[Lanes; 6], one: &[f64; 6]) -> Lanes {
+        let mut haversine = [0.0; LANES];
+        for l in 0..LANES {
+            haversine[l] = Self::haversine::<S>(many, one, -1.0, l);
+        }
+        let mut decay = [0.0; LANES];
+        // Within 20° of arc a short polynomial does; almost all pairs of almost all runs are that near.
+        if haversine.iter().all(|&h| h <= 1.0 / 32.0) {
+            for l in 0..LANES {
+                let h = haversine[l];
+                decay[l] = 4.0 * self.scale * (h * horner::<S, 8>(&ARC_NEAR, h));
+            }
+            return decay;
+        }
+        for l in 0..LANES {
+            // Beyond 90° the angle is measured from the antipode, where the haversine itself has no digits left.
+            let rest = Self::haversine::<S>(many, one, 1.0, l);
+            let near = haversine[l] <= 0.5;
+            let h = if near { haversine[l] } else { rest };
+            let quarter_square = h * horner::<S, 19>(&ARC_HALF, h);
+            let half_angle = std::f64::consts::FRAC_PI_2 - quarter_square.sqrt();
+            let beyond = half_angle * half_angle;
+            decay[l] = 4.0 * self.scale * (if near { quarter_square } else { beyond });
+        }
+        decay
+    }
+
+    fn squared_reach(self, decay: f64) -> f64 {
+        let angle = (decay / self.scale).sqrt();
+        if angle >= std::f64::consts::PI { 4.0 } else { (2.0 * (0.5 * angle).sin()).powi(2) }
+    }
+
+    fn least(self, squared_distance: f64) -> f64 {
+        // The chord is never longer than the arc.
+        squared_distance * self.scale
+    }
+}
+
+/// Work that needs to know the metric at compile time.
+pub(crate) trait WithDecay {
+    type Output;
+
+    fn run<D: Decay<A>, const A: usize, const K: usize>(self, decay: D) -> Self::Output;
+}
+
+/// Runs the work with the metric's own arithmetic; `K` is the number of [`Metric::dimensions`].
+pub(crate) fn with_decay<W: WithDecay>(metric: Metric, scale: f64, work: W) -> W::Output {
+    match metric {
+        Metric::Plane(1) => work.run::<_, 1, 1>(Plane::<1> { scale }),
+        Metric::Plane(2) => work.run::<_, 2, 2>(Plane::<2> { scale }),
+        Metric::Plane(_) => work.run::<_, 3, 3>(Plane::<3> { scale }),
+        Metric::Sphere => work.run::<_, 6, 3>(Sphere { scale }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::{EARTH_RADIUS, Metres, great_circle, unit_vector};
+
+    struct Evaluate<'a>(&'a [f64]);
+
+    impl pulp::WithSimd for Evaluate<'_> {
+        type Output = Vec<f64>;
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _: S) -> Vec<f64> {
+            self.0.iter().map(|&x| exp2_minus::<S>(x)).collect()
+        }
+    }
+
+    #[test]
+    fn exp2_is_right_to_the_last_digits_on_every_instruction_set() {
+        let xs: Vec<f64> = (0..100_000).map(|i| f64::from(i) * 0.010_1).collect();
+        for values in [pulp::Arch::new().dispatch(Evaluate(&xs)), pulp::Arch::Scalar.dispatch(Evaluate(&xs))] {
+            for (&x, &value) in xs.iter().zip(&values) {
+                let expected = (-x).exp2();
+                assert!((value / expected - 1.0).abs() < 5e-16, "2^-{x}: {value} against {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn exp2_at_the_ends() {
+        let ends = pulp::Arch::new().dispatch(Evaluate(&[0.0, VANISHED, 1e9, f64::INFINITY]));
+        assert_eq!(ends, [1.0, (-VANISHED).exp2(), (-VANISHED).exp2(), (-VANISHED).exp2()]);
+    }
+
+    struct OnSphere([f64; 6], [f64; 6]);
+
+    impl pulp::WithSimd for OnSphere {
+        type Output = f64;
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _: S) -> f64 {
+            Sphere { scale: 1.0 }.lanes::<S>(&self.0.map(|part| [part; LANES]), &self.1)[0]
+        }
+    }
+
+    #[test]
+    fn arcs_agree_with_geo_near_far_and_at_the_antipode() {
+        let places = [(0.0, 0.0), (0.0, 179.99), (41.65, -83.6), (41.66, -83.6), (-41.65, 96.4), (89.999, 10.0), (-90.0, 0.0), (12.0, 190.0)];
+        for from in places {
+            for to in places {
+                let squared = pulp::Arch::new().dispatch(OnSphere(unit_vector(from.0, from.1), unit_vector(to.0, to.1)));
+                let Metres(expected) = great_circle(from, to);
+                // geo's haversine itself loses digits towards the antipode.
+                let tolerance = if expected > 2e7 { 1e-8 } else { 1e-12 };
+                assert!((squared.sqrt() * EARTH_RADIUS - expected).abs() <= tolerance * expected + 1e-8, "{from:?} {to:?}");
+            }
+        }
+    }
+}

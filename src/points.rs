@@ -1,0 +1,143 @@
+//! Places as they come in: checked once here, trusted everywhere else.
+
+use crate::error::Error;
+use crate::space::{Metric, Sigma, unit_vector};
+
+/// Rows with a place each: latitude and longitude, or one to three index columns; and perhaps a group.
+///
+/// Rows of different groups never touch each other.
+///
+/// # Examples
+/// ```
+/// use geosmooth::Places;
+///
+/// let towns = Places::lat_lon(vec![41.65, 41.66], vec![-83.54, -83.55])?;
+/// assert_eq!(towns.len(), 2);
+/// assert!(Places::lat_lon(vec![-83.54], vec![41.65]).is_ok()); // swapped, but still a place
+/// assert!(Places::lat_lon(vec![183.5], vec![41.65]).is_err());
+/// # Ok::<(), geosmooth::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Places {
+    kind: Kind,
+    axes: Vec<Vec<f64>>,
+    groups: Option<Vec<u32>>,
+    rows: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    LatLon,
+    Index,
+}
+
+/// Index values beyond this could overflow when squared.
+const LARGEST_INDEX: f64 = 1e150;
+
+impl Places {
+    /// Places on the Earth, in degrees. Longitudes may be given from −180 to 180 or from 0 to 360.
+    ///
+    /// # Errors
+    /// If the columns differ in length or a coordinate is not one.
+    pub fn lat_lon(latitude: Vec<f64>, longitude: Vec<f64>) -> Result<Self, Error> {
+        same_length("longitude", longitude.len(), latitude.len())?;
+        within("latitude", &latitude, -90.0, 90.0, "between -90 and 90", LATITUDE_HINT)?;
+        within("longitude", &longitude, -180.0, 360.0, "between -180 and 360", LONGITUDE_HINT)?;
+        Ok(Self { kind: Kind::LatLon, rows: latitude.len(), axes: vec![latitude, longitude], groups: None })
+    }
+
+    /// Places on one to three plain axes: projected coordinates, a frame number, a time.
+    ///
+    /// # Errors
+    /// If there are no columns or more than three, they differ in length, or a value is not finite.
+    pub fn index(axes: Vec<Vec<f64>>) -> Result<Self, Error> {
+        let Some(rows) = axes.first().map(Vec::len).filter(|_| axes.len() <= 3) else {
+            return Err(Error::Parameter { name: "number of index columns", value: axes.len().to_string(), expected: "1, 2 or 3" });
+        };
+        for axis in &axes {
+            same_length("index column", axis.len(), rows)?;
+            within("index", axis, -LARGEST_INDEX, LARGEST_INDEX, "a finite number of a sane size", "check the index columns")?;
+        }
+        Ok(Self { kind: Kind::Index, axes, groups: None, rows })
+    }
+
+    /// The same places with a group each.
+    ///
+    /// # Errors
+    /// If there is not one group for each row.
+    pub fn with_groups(mut self, groups: Vec<u32>) -> Result<Self, Error> {
+        same_length("group", groups.len(), self.rows)?;
+        self.groups = Some(groups);
+        Ok(self)
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// The group of a row; all rows are in group 0 unless said otherwise.
+    pub(crate) fn group(&self, row: usize) -> u32 {
+        self.groups.as_ref().map_or(0, |groups| groups[row])
+    }
+
+    /// The metric that σ picks for these places.
+    ///
+    /// # Errors
+    /// If the unit of σ does not fit them.
+    pub fn metric(&self, sigma: Sigma) -> Result<Metric, Error> {
+        let mismatch = |places, instead| Err(Error::SigmaKind { sigma: sigma.to_string(), places, instead });
+        match (self.kind, sigma) {
+            (Kind::LatLon, Sigma::Sphere(_)) => Ok(Metric::Sphere),
+            (Kind::LatLon, Sigma::LatLon(_)) => Ok(Metric::Plane(2)),
+            (Kind::Index, Sigma::Index(sigma)) => self.check_span(sigma).map(|()| Metric::Plane(self.axes.len())),
+            (Kind::LatLon, Sigma::Index(_)) => mismatch("latitude and longitude", LAT_LON_SIGMA_HINT),
+            (Kind::Index, _) => mismatch("index columns", "give a plain number in the unit of the index columns, such as --sigma 500"),
+        }
+    }
+
+    /// Distances must stay finite when counted in σ.
+    fn check_span(&self, sigma: f64) -> Result<(), Error> {
+        let limit = LARGEST_INDEX * sigma;
+        self.axes.iter().try_for_each(|axis| {
+            within("index", axis, -limit, limit, "within 1e150 sigma of zero", "use a larger --sigma, or rescale the index columns")
+        })
+    }
+
+    /// The coordinates of a row in the axes of the metric; unused axes are zero.
+    pub(crate) fn coordinates(&self, row: usize, metric: Metric) -> [f64; 6] {
+        match metric {
+            Metric::Sphere => unit_vector(self.axes[0][row], self.axes[1][row]),
+            Metric::Plane(_) => {
+                let mut place = [0.0; 6];
+                for (coordinate, axis) in place.iter_mut().zip(&self.axes) {
+                    // Adding zero turns −0 into +0, so that one place has one bit pattern.
+                    *coordinate = axis[row] + 0.0;
+                }
+                place
+            }
+        }
+    }
+}
+
+const LATITUDE_HINT: &str = "latitude and longitude may be swapped, or the coordinates projected: for those use --index and a plain --sigma";
+const LONGITUDE_HINT: &str = "the coordinates may be projected: for those use --index and a plain --sigma";
+const LAT_LON_SIGMA_HINT: &str = "add a unit: --sigma 500m for metres on the sphere, --sigma 0.005deg for plain degrees";
+
+fn same_length(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
+    if found == expected { Ok(()) } else { Err(Error::Length { what, found, expected }) }
+}
+
+fn within(what: &'static str, values: &[f64], low: f64, high: f64, expected: &'static str, hint: &'static str) -> Result<(), Error> {
+    match values.iter().position(|value| !(low..=high).contains(value)) {
+        None => Ok(()),
+        Some(row) => Err(Error::Place { what, value: values[row], row, expected, hint }),
+    }
+}

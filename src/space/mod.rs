@@ -1,0 +1,107 @@
+//! Where things are and how far apart: σ with its unit, the metrics that the units pick, and places in the
+//! coordinates that the kernel computes with.
+
+mod sigma;
+mod twofold;
+
+pub use sigma::{Degrees, Metres, Sigma};
+pub(crate) use twofold::two_sum;
+
+use geo::{Distance, Haversine, Point};
+
+/// Radius of the sphere in metres: the mean radius of GRS 80, as `geo`'s `Haversine` has it.
+pub const EARTH_RADIUS: f64 = 6_371_008.8;
+
+/// How the distance between two places is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// Euclidean on this many plain axes (latitude and longitude in degrees, or index columns).
+    Plane(usize),
+    /// Great circle on the sphere; places are unit vectors of twice the usual precision.
+    Sphere,
+}
+
+impl Metric {
+    /// Axes that hold a place: the coordinates themselves, or a unit vector and its low-order part.
+    #[must_use]
+    pub fn axes(self) -> usize {
+        match self {
+            Self::Plane(axes) => axes,
+            Self::Sphere => 6,
+        }
+    }
+
+    /// Axes that span the space, which come first: those that a tree or a box looks at.
+    #[must_use]
+    pub fn dimensions(self) -> usize {
+        self.axes().min(3)
+    }
+
+    /// The factor s with `−log₂ K = s · d²`, d in the unit of the axes (radians on the sphere).
+    #[must_use]
+    pub fn decay_scale(self, sigma: Sigma) -> f64 {
+        let sigma = match self {
+            Self::Plane(_) => sigma.value(),
+            Self::Sphere => sigma.value() / EARTH_RADIUS,
+        };
+        std::f64::consts::LOG2_E / (2.0 * sigma * sigma)
+    }
+}
+
+/// A place on the sphere as a unit vector: three high parts, then three low parts.
+///
+/// Sixteen digits of a unit vector are a nanometre, too coarse for the difference of two neighbours; with
+/// the low parts the difference is right to its last digit. Poles and the date line need no special case.
+pub(crate) fn unit_vector(latitude: f64, longitude: f64) -> [f64; 6] {
+    let (sin_lat, cos_lat) = twofold::sin_cos_degrees(latitude);
+    let (sin_lon, cos_lon) = twofold::sin_cos_degrees(longitude);
+    let (x, y) = (cos_lat * cos_lon, cos_lat * sin_lon);
+    // Adding zero turns −0 into +0, so that one place has one bit pattern.
+    [x.hi, y.hi, sin_lat.hi, x.lo, y.lo, sin_lat.lo].map(|part| part + 0.0)
+}
+
+/// Great-circle distance between two places given as (latitude, longitude) in degrees.
+///
+/// # Units
+/// Degrees in, [`Metres`] out.
+///
+/// # Examples
+/// ```
+/// use geosmooth::{Metres, great_circle};
+///
+/// let Metres(across_the_date_line) = great_circle((0.0, 179.9), (0.0, -179.9));
+/// assert!((across_the_date_line - 22_239.0).abs() < 1.0);
+/// ```
+#[must_use]
+pub fn great_circle(from: (f64, f64), to: (f64, f64)) -> Metres {
+    let point = |(latitude, longitude)| Point::new(longitude, latitude);
+    Metres(Haversine.distance(point(from), point(to)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sphere_is_that_of_geo() {
+        assert_eq!(EARTH_RADIUS, Haversine.radius());
+    }
+
+    #[test]
+    fn one_place_has_one_vector() {
+        assert_eq!(unit_vector(90.0, 0.0), unit_vector(90.0, 123.4));
+        assert_eq!(unit_vector(-90.0, -7.0), unit_vector(-90.0, 260.0));
+        assert_eq!(unit_vector(12.0, -180.0), unit_vector(12.0, 180.0));
+        assert_eq!(unit_vector(12.0, -170.0), unit_vector(12.0, 190.0));
+        assert_eq!(unit_vector(-0.0, 0.0), unit_vector(0.0, -0.0));
+    }
+
+    #[test]
+    fn neighbours_differ_by_the_right_amount() {
+        // A nanodegree of latitude is 1.7e-11 radians: plain unit vectors would keep five digits of it.
+        let (a, b) = (unit_vector(41.65, -83.6), unit_vector(41.65 + 1e-9, -83.6));
+        let chord = (0..3).map(|k| ((b[k] - a[k]) + (b[k + 3] - a[k + 3])).powi(2)).sum::<f64>().sqrt();
+        let step = ((41.65 + 1e-9) - 41.65_f64).to_radians();
+        assert!((chord / step - 1.0).abs() < 1e-14, "{chord} {step}");
+    }
+}

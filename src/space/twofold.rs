@@ -1,0 +1,164 @@
+//! A number kept as an unevaluated sum of two `f64`, up to 32 digits, for the few places where 16 are
+//! not enough. Only what the sphere needs: sums, products and the sine of an angle in degrees.
+
+use std::ops::{Add, Mul, Neg};
+use std::sync::LazyLock;
+
+/// `hi + lo`, with `|lo|` at most half a unit in the last place of `hi`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Twofold {
+    pub(crate) hi: f64,
+    pub(crate) lo: f64,
+}
+
+/// The exact sum of two numbers (Knuth).
+#[inline]
+pub(crate) fn two_sum(a: f64, b: f64) -> Twofold {
+    let hi = a + b;
+    let of_b = hi - a;
+    Twofold { hi, lo: (a - (hi - of_b)) + (b - of_b) }
+}
+
+/// The exact product of two numbers.
+#[inline]
+fn two_product(a: f64, b: f64) -> Twofold {
+    let hi = a * b;
+    Twofold { hi, lo: a.mul_add(b, -hi) }
+}
+
+impl Twofold {
+    const ZERO: Self = Self { hi: 0.0, lo: 0.0 };
+    const ONE: Self = Self { hi: 1.0, lo: 0.0 };
+    /// π / 180 to 32 digits.
+    const RADIANS_PER_DEGREE: Self = Self { hi: 0.017_453_292_519_943_295, lo: 2.948_652_270_870_169e-19 };
+
+    fn new(hi: f64, lo: f64) -> Self {
+        two_sum(hi, lo)
+    }
+}
+
+impl Add for Twofold {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let high = two_sum(self.hi, other.hi);
+        let low = two_sum(self.lo, other.lo);
+        let carried = Self::new(high.hi, high.lo + low.hi);
+        Self::new(carried.hi, carried.lo + low.lo)
+    }
+}
+
+impl Mul for Twofold {
+    type Output = Self;
+
+    fn mul(self, other: Self) -> Self {
+        let product = two_product(self.hi, other.hi);
+        Self::new(product.hi, product.lo + (self.hi * other.lo + self.lo * other.hi))
+    }
+}
+
+impl Neg for Twofold {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        Self { hi: -self.hi, lo: -self.lo }
+    }
+}
+
+/// Sine and cosine of an angle in degrees, `|degrees| ≤ 360`, to about 26 digits.
+/// Multiples of 90 are exact, so a pole is one point and ±180 are one meridian.
+pub(crate) fn sin_cos_degrees(degrees: f64) -> (Twofold, Twofold) {
+    let whole = degrees.round();
+    let (sin_whole, cos_whole) = sin_cos_of_whole_degrees(whole as i32);
+    // Exact by Sterbenz's lemma: the nearest whole degree is within a factor of two, or it is zero.
+    let (sin_rest, cos_rest) = sin_cos_small(two_product_of(degrees - whole, Twofold::RADIANS_PER_DEGREE));
+    (
+        sin_whole * cos_rest + cos_whole * sin_rest,
+        cos_whole * cos_rest + -(sin_whole * sin_rest),
+    )
+}
+
+fn two_product_of(a: f64, b: Twofold) -> Twofold {
+    Twofold { hi: a, lo: 0.0 } * b
+}
+
+/// Taylor series for at most half a degree. The first two terms of each need 32 digits; after them the
+/// terms are below 1e-15 of the result and `f64` carries the rest.
+fn sin_cos_small(x: Twofold) -> (Twofold, Twofold) {
+    /// −1/6 needs its tail: one sixth is not a binary fraction.
+    const MINUS_SIXTH: Twofold = Twofold { hi: -1.0 / 6.0, lo: -9.251_858_538_542_97e-18 };
+    const TWENTY_FOURTH: Twofold = Twofold { hi: 1.0 / 24.0, lo: 2.312_964_634_635_743e-18 };
+    let square = x * x;
+    let z = square.hi;
+    let sin_tail = 1.0 / 120.0 - z * (1.0 / 5040.0 - z * (1.0 / 362_880.0 - z / 39_916_800.0));
+    let cos_tail = -1.0 / 720.0 + z * (1.0 / 40_320.0 - z / 3_628_800.0);
+    let sin = x + x * square * (MINUS_SIXTH + two_product(z, sin_tail));
+    let cos = Twofold::ONE
+        + square * (Twofold { hi: -0.5, lo: 0.0 } + square * (TWENTY_FOURTH + two_product(z, cos_tail)));
+    (sin, cos)
+}
+
+/// Sine and cosine at whole degrees by the four quadrants of one table.
+fn sin_cos_of_whole_degrees(degrees: i32) -> (Twofold, Twofold) {
+    let within = degrees.rem_euclid(360);
+    let (quadrant, rest) = (within / 90, (within % 90) as usize);
+    let (sin, cos) = (SINES[rest], SINES[90 - rest]);
+    match quadrant {
+        0 => (sin, cos),
+        1 => (cos, -sin),
+        2 => (-sin, -cos),
+        _ => (-cos, sin),
+    }
+}
+
+/// sin 0°, sin 1°, …, sin 90°, by repeated rotation through half a degree twice.
+static SINES: LazyLock<[Twofold; 91]> = LazyLock::new(|| {
+    let (half_sin, half_cos) = sin_cos_small(two_product_of(0.5, Twofold::RADIANS_PER_DEGREE));
+    let rotate = |(sin, cos): (Twofold, Twofold)| (sin * half_cos + cos * half_sin, cos * half_cos + -(sin * half_sin));
+    let mut table = [Twofold::ZERO; 91];
+    let mut angle = (Twofold::ZERO, Twofold::ONE);
+    // Up to 45° from 0°, then its cosine mirrored: fewer rotations, and sin 90° = cos 0° = 1 exactly.
+    for degree in 0..=45 {
+        table[degree] = angle.0;
+        table[90 - degree] = angle.1;
+        angle = rotate(rotate(angle));
+    }
+    table
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sines_carry_26_digits() {
+        // sin² + cos² = 1 to far below the last digit of an f64, at awkward angles.
+        for degrees in [0.1, 1.0, 29.999_999, 41.65, -83.602_818, 89.999_999_9, 123.456, -179.3] {
+            let (sin, cos) = sin_cos_degrees(degrees);
+            let one = sin * sin + cos * cos;
+            assert!(((one.hi - 1.0) + one.lo).abs() < 1e-26, "{degrees}: {one:?}");
+            assert!((sin.hi - degrees.to_radians().sin()).abs() < 3e-16);
+            assert!((cos.hi - degrees.to_radians().cos()).abs() < 3e-16);
+        }
+    }
+
+    #[test]
+    fn known_values_to_26_digits() {
+        // sin 30° = 1/2 and cos 60° = 1/2 are reached through 60 rotations.
+        for value in [sin_cos_degrees(30.0).0, sin_cos_degrees(60.0).1] {
+            assert!(((value.hi - 0.5) + value.lo).abs() < 1e-26, "{value:?}");
+        }
+        let golden = sin_cos_degrees(18.0).0; // (√5 − 1) / 4
+        let four_golden_plus_one = Twofold { hi: 4.0 * golden.hi, lo: 4.0 * golden.lo } + Twofold::ONE;
+        let five = four_golden_plus_one * four_golden_plus_one;
+        assert!(((five.hi - 5.0) + five.lo).abs() < 1e-25, "{five:?}");
+    }
+
+    #[test]
+    fn quadrants_are_exact() {
+        for (degrees, sin, cos) in [(0.0, 0.0, 1.0), (90.0, 1.0, 0.0), (180.0, 0.0, -1.0), (-90.0, -1.0, 0.0), (360.0, 0.0, 1.0)] {
+            let (s, c) = sin_cos_degrees(degrees);
+            assert_eq!((s.hi, s.lo, c.hi, c.lo), (sin, 0.0, cos, 0.0), "{degrees}");
+        }
+    }
+}
