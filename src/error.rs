@@ -178,7 +178,8 @@ impl Error {
 /// Bytes as people read them.
 #[must_use]
 pub fn bytes(count: u64) -> String {
-    const UNITS: [(&str, f64); 4] = [("TiB", 1_099_511_627_776.0), ("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0), ("KiB", 1024.0)];
+    const UNITS: [(&str, f64); 4] =
+        [("TiB", 1_099_511_627_776.0), ("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0), ("KiB", 1024.0)];
     let count = count as f64;
     UNITS
         .iter()

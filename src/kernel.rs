@@ -30,13 +30,16 @@ fn fma<S: Simd>(a: f64, b: f64, c: f64) -> f64 {
     if S::IS_SCALAR { a * b + c } else { a.mul_add(b, c) }
 }
 
+/// A polynomial by Horner's rule, even and odd powers apart: half the latency, which is what limits a long one.
 #[inline(always)]
 fn horner<S: Simd, const N: usize>(coefficients: &[f64; N], x: f64) -> f64 {
-    let mut sum = coefficients[N - 1];
-    for k in (0..N - 1).rev() {
-        sum = fma::<S>(sum, x, coefficients[k]);
+    let square = x * x;
+    let (mut last, mut other) = (coefficients[N - 1], coefficients[N - 2]);
+    for k in (0..N - 2).rev() {
+        (last, other) = (other, fma::<S>(last, square, coefficients[k]));
     }
-    sum
+    // `other` now ends in the constant term, `last` in that of x.
+    fma::<S>(last, x, other)
 }
 
 /// 2^f on [−½, ½], relative error 1.8e-17, exactly 1 at 0 (`tests/golden/kernel_polynomials.py`).
@@ -269,14 +272,27 @@ mod tests {
 
     #[test]
     fn arcs_agree_with_geo_near_far_and_at_the_antipode() {
-        let places = [(0.0, 0.0), (0.0, 179.99), (41.65, -83.6), (41.66, -83.6), (-41.65, 96.4), (89.999, 10.0), (-90.0, 0.0), (12.0, 190.0)];
+        let places = [
+            (0.0, 0.0),
+            (0.0, 179.99),
+            (41.65, -83.6),
+            (41.66, -83.6),
+            (-41.65, 96.4),
+            (89.999, 10.0),
+            (-90.0, 0.0),
+            (12.0, 190.0),
+        ];
         for from in places {
             for to in places {
-                let squared = pulp::Arch::new().dispatch(OnSphere(unit_vector(from.0, from.1), unit_vector(to.0, to.1)));
+                let squared =
+                    pulp::Arch::new().dispatch(OnSphere(unit_vector(from.0, from.1), unit_vector(to.0, to.1)));
                 let Metres(expected) = great_circle(from, to);
                 // geo's haversine itself loses digits towards the antipode.
                 let tolerance = if expected > 2e7 { 1e-8 } else { 1e-12 };
-                assert!((squared.sqrt() * EARTH_RADIUS - expected).abs() <= tolerance * expected + 1e-8, "{from:?} {to:?}");
+                assert!(
+                    (squared.sqrt() * EARTH_RADIUS - expected).abs() <= tolerance * expected + 1e-8,
+                    "{from:?} {to:?}"
+                );
             }
         }
     }

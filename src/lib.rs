@@ -1,14 +1,71 @@
-//! geosmooth
-#![allow(missing_docs)]
+//! geosmooth makes the predictions of any model better by smoothing them over space, with a proven error on
+//! every row.
+//!
+//! A model predicted a value for many places; nearby places should have similar values, and near some of them
+//! the truth is already known. **Post-estimation smoothing** (Rolf, Jordan and Recht 2020) turns those
+//! predictions into better ones without touching the model:
+//!
+//! ```text
+//! smoothed = c · W ŷ + (1 − c) · ŷ        W row-normalised,  W_ij ∝ w_j exp(−d(i,j)² / 2σ²)
+//! ```
+//!
+//! The columns of W are the rows to predict, with their predictions ŷ and weight 1, and the labelled rows, with their
+//! labels and the label weight λ.
+//!
+//! ```
+//! use geosmooth::{Places, Sigma, Smoother};
+//!
+//! let homes = Places::lat_lon(vec![41.650, 41.651, 41.652], vec![-83.540, -83.541, -83.539])?;
+//! let sales = Places::lat_lon(vec![41.651], vec![-83.540])?;
+//!
+//! let plan = Smoother::new(Sigma::metres(200.0)?, 0.6)?.plan(&homes, Some(&sales))?;
+//! let smoothed = plan.apply(&[&[118.0, 150.0, 122.0]], Some(&[125.0]))?;
+//! println!("{:?} ± {:?}", smoothed[0].values, smoothed[0].error_bound);
+//! # Ok::<(), geosmooth::Error>(())
+//! ```
+//!
+//! # How it is built
+//!
+//! Imports point one way, from the top of this list to its end:
+//!
+//! | module | is responsible for |
+//! | --- | --- |
+//! | `error` | what can go wrong, with fields and hints |
+//! | `space` | σ with its unit, the metric that the unit picks, unit vectors of twice the usual precision |
+//! | `points` | [`Places`]: rows with a place each, checked once |
+//! | [`scene`] | targets and weighted sources laid out: coincident rows merged, places along a curve |
+//! | `kernel` | the Gaussian on many pairs at once, for each metric |
+//! | [`engine`] | the sums `D`, `N` and the error mass `E` at each target: `exact`, `sparse`, `auto` |
+//! | `smoother` | [`Smoother`]: post-estimation smoothing on those sums |
+//! | `score` | R², RMSE, MAE |
+//! | [`io`] | Parquet and GeoParquet in and out |
+//! | [`report`] | results to text and pictures |
+//! | [`cli`] | the subcommands; the only code that prints or exits |
+//!
+//! The main job is four hops long: `cli::smooth` reads, [`Smoother::plan`] lays out the scene and lets an engine plan,
+//! [`SmoothingPlan::apply`] asks it for sums, and the innermost loops are `kernel::exp2_minus` over lanes.
+//!
+//! # Promises
+//!
+//! - `|out − exact| ≤ tolerance · R` on every row, R the range of the source values; [`Smoothed::error_bound`] is what was
+//!   actually proven, from the computed sums (see [`engine`]).
+//! - The same bits for any number of threads: every sum has one owner and one order.
+//! - A constant column comes back bit for bit, and no value leaves the range of its sources.
+
+pub mod cli;
 pub mod engine;
 mod error;
 pub mod io;
 mod kernel;
 mod points;
+pub mod report;
 pub mod scene;
+mod score;
 mod smoother;
 mod space;
+
 pub use error::{Error, bytes};
 pub use points::Places;
-pub use smoother::{Smoothed, Smoother, SmoothingPlan, smooth};
+pub use score::Score;
+pub use smoother::{Smoothed, Smoother, SmoothingPlan, WeightBatch, smooth};
 pub use space::{Degrees, EARTH_RADIUS, Metres, Metric, Sigma, great_circle};

@@ -52,11 +52,22 @@ impl Places {
     /// If there are no columns or more than three, they differ in length, or a value is not finite.
     pub fn index(axes: Vec<Vec<f64>>) -> Result<Self, Error> {
         let Some(rows) = axes.first().map(Vec::len).filter(|_| axes.len() <= 3) else {
-            return Err(Error::Parameter { name: "number of index columns", value: axes.len().to_string(), expected: "1, 2 or 3" });
+            return Err(Error::Parameter {
+                name: "number of index columns",
+                value: axes.len().to_string(),
+                expected: "1, 2 or 3",
+            });
         };
         for axis in &axes {
             same_length("index column", axis.len(), rows)?;
-            within("index", axis, -LARGEST_INDEX, LARGEST_INDEX, "a finite number of a sane size", "check the index columns")?;
+            within(
+                "index",
+                axis,
+                -LARGEST_INDEX,
+                LARGEST_INDEX,
+                "a finite number of a sane size",
+                "check the index columns",
+            )?;
         }
         Ok(Self { kind: Kind::Index, axes, groups: None, rows })
     }
@@ -99,7 +110,9 @@ impl Places {
             (Kind::LatLon, Sigma::LatLon(_)) => Ok(Metric::Plane(2)),
             (Kind::Index, Sigma::Index(sigma)) => self.check_span(sigma).map(|()| Metric::Plane(self.axes.len())),
             (Kind::LatLon, Sigma::Index(_)) => mismatch("latitude and longitude", LAT_LON_SIGMA_HINT),
-            (Kind::Index, _) => mismatch("index columns", "give a plain number in the unit of the index columns, such as --sigma 500"),
+            (Kind::Index, _) => {
+                mismatch("index columns", "give a plain number in the unit of the index columns, such as --sigma 500")
+            }
         }
     }
 
@@ -107,7 +120,14 @@ impl Places {
     fn check_span(&self, sigma: f64) -> Result<(), Error> {
         let limit = LARGEST_INDEX * sigma;
         self.axes.iter().try_for_each(|axis| {
-            within("index", axis, -limit, limit, "within 1e150 sigma of zero", "use a larger --sigma, or rescale the index columns")
+            within(
+                "index",
+                axis,
+                -limit,
+                limit,
+                "within 1e150 sigma of zero",
+                "use a larger --sigma, or rescale the index columns",
+            )
         })
     }
 
@@ -127,15 +147,24 @@ impl Places {
     }
 }
 
-const LATITUDE_HINT: &str = "latitude and longitude may be swapped, or the coordinates projected: for those use --index and a plain --sigma";
+const LATITUDE_HINT: &str =
+    "latitude and longitude may be swapped, or the coordinates projected: for those use --index and a plain --sigma";
 const LONGITUDE_HINT: &str = "the coordinates may be projected: for those use --index and a plain --sigma";
-const LAT_LON_SIGMA_HINT: &str = "add a unit: --sigma 500m for metres on the sphere, --sigma 0.005deg for plain degrees";
+const LAT_LON_SIGMA_HINT: &str =
+    "add a unit: --sigma 500m for metres on the sphere, --sigma 0.005deg for plain degrees";
 
 fn same_length(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
     if found == expected { Ok(()) } else { Err(Error::Length { what, found, expected }) }
 }
 
-fn within(what: &'static str, values: &[f64], low: f64, high: f64, expected: &'static str, hint: &'static str) -> Result<(), Error> {
+fn within(
+    what: &'static str,
+    values: &[f64],
+    low: f64,
+    high: f64,
+    expected: &'static str,
+    hint: &'static str,
+) -> Result<(), Error> {
     match values.iter().position(|value| !(low..=high).contains(value)) {
         None => Ok(()),
         Some(row) => Err(Error::Place { what, value: values[row], row, expected, hint }),

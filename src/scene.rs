@@ -145,6 +145,16 @@ impl Scene {
         sums
     }
 
+    /// The weight of a source row.
+    pub(crate) fn weight_of_row(&self, row: usize) -> f64 {
+        let mut end = 0;
+        let part = self.parts.iter().find(|(_, rows)| {
+            end += rows;
+            row < end
+        });
+        part.map_or(0.0, |(weight, _)| *weight)
+    }
+
     /// Total weight of the sources in a group.
     pub(crate) fn group_mass(&self, group: usize) -> f64 {
         self.mass[self.layout.sources.groups[group].clone()].iter().sum()
@@ -176,7 +186,8 @@ struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     fn new(targets: &'a Places, sources: &[(&'a Places, f64)]) -> Result<Self, Error> {
-        let mut rows = Self { blocks: vec![(targets, 0)], parts: Vec::new(), targets: targets.len(), len: targets.len() };
+        let mut rows =
+            Self { blocks: vec![(targets, 0)], parts: Vec::new(), targets: targets.len(), len: targets.len() };
         for (places, weight) in sources {
             let start = if std::ptr::eq(*places, targets) {
                 0
@@ -188,7 +199,11 @@ impl<'a> Rows<'a> {
             rows.parts.push((start, *weight, places.len()));
         }
         if rows.len >= NOWHERE as usize {
-            return Err(Error::Parameter { name: "number of rows", value: rows.len.to_string(), expected: "below 4294967295" });
+            return Err(Error::Parameter {
+                name: "number of rows",
+                value: rows.len.to_string(),
+                expected: "below 4294967295",
+            });
         }
         Ok(rows)
     }
@@ -275,7 +290,13 @@ impl Curve {
 /// Puts a zero between the low 32 bits.
 fn spread_by_two(x: u64) -> u64 {
     let mut x = x & 0xFFFF_FFFF;
-    for (shift, mask) in [(16, 0x0000_FFFF_0000_FFFF), (8, 0x00FF_00FF_00FF_00FF), (4, 0x0F0F_0F0F_0F0F_0F0F), (2, 0x3333_3333_3333_3333), (1, 0x5555_5555_5555_5555)] {
+    for (shift, mask) in [
+        (16, 0x0000_FFFF_0000_FFFF),
+        (8, 0x00FF_00FF_00FF_00FF),
+        (4, 0x0F0F_0F0F_0F0F_0F0F),
+        (2, 0x3333_3333_3333_3333),
+        (1, 0x5555_5555_5555_5555),
+    ] {
         x = (x | x << shift) & mask;
     }
     x
@@ -284,7 +305,13 @@ fn spread_by_two(x: u64) -> u64 {
 /// Puts two zeros between the low 21 bits.
 fn spread_by_three(x: u64) -> u64 {
     let mut x = x & 0x1F_FFFF;
-    for (shift, mask) in [(32, 0x001F_0000_0000_FFFF), (16, 0x001F_0000_FF00_00FF), (8, 0x100F_00F0_0F00_F00F), (4, 0x10C3_0C30_C30C_30C3), (2, 0x1249_2492_4924_9249)] {
+    for (shift, mask) in [
+        (32, 0x001F_0000_0000_FFFF),
+        (16, 0x001F_0000_FF00_00FF),
+        (8, 0x100F_00F0_0F00_F00F),
+        (4, 0x10C3_0C30_C30C_30C3),
+        (2, 0x1249_2492_4924_9249),
+    ] {
         x = (x | x << shift) & mask;
     }
     x
@@ -306,7 +333,10 @@ impl Sorted {
         let mut group = None;
         while let Some(first) = rest.first() {
             let place = &self.coordinates[first.row as usize];
-            let count = rest.iter().take_while(|e| e.group == first.group && &self.coordinates[e.row as usize] == place).count();
+            let count = rest
+                .iter()
+                .take_while(|e| e.group == first.group && &self.coordinates[e.row as usize] == place)
+                .count();
             let (here, after) = rest.split_at(count);
             rest = after;
             if group.replace(first.group) != Some(first.group) {
@@ -340,7 +370,8 @@ impl Sorted {
 
     fn rows_with_a_source(&self, rows: &Rows) -> impl Fn(u32) -> bool + use<> {
         let targets = rows.targets;
-        let targets_are_sources = rows.parts.iter().any(|(start, _, len)| *start == 0 && *len == targets && targets > 0);
+        let targets_are_sources =
+            rows.parts.iter().any(|(start, _, len)| *start == 0 && *len == targets && targets > 0);
         move |row| row as usize >= targets || targets_are_sources
     }
 }
@@ -405,7 +436,8 @@ mod tests {
     fn groups_keep_places_apart() {
         let targets = Places::index(vec![vec![1.0, 1.0, 2.0]]).unwrap().with_groups(vec![7, 3, 3]).unwrap();
         let labels = Places::index(vec![vec![1.0]]).unwrap().with_groups(vec![5]).unwrap();
-        let scene = Scene::new(Sigma::index(1.0).unwrap(), &targets, &[(&targets, 1.0), (&labels, 1.0)], Own::Counts).unwrap();
+        let scene =
+            Scene::new(Sigma::index(1.0).unwrap(), &targets, &[(&targets, 1.0), (&labels, 1.0)], Own::Counts).unwrap();
         assert_eq!(scene.layout.targets.groups, [0..2, 2..2, 2..3]);
         assert_eq!(scene.layout.sources.groups, [0..2, 2..3, 3..4]);
     }

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::engine::{Choice, Counts, Engine, EngineKind, Exact, Matrix, Plan, Progress, Sparse, Sums, Truncation, choose};
+use crate::engine::{
+    Choice, Counts, Engine, EngineKind, Exact, Matrix, Plan, Progress, Sparse, Sums, Truncation, choose,
+};
 use crate::error::Error;
 use crate::points::Places;
 use crate::scene::{Own, Scene};
@@ -69,7 +71,11 @@ impl Smoother {
     /// If it is negative or not finite.
     pub fn label_weight(mut self, weight: f64) -> Result<Self, Error> {
         if !(weight >= 0.0 && weight.is_finite()) {
-            return Err(Error::Parameter { name: "label weight", value: weight.to_string(), expected: "zero or positive, and finite" });
+            return Err(Error::Parameter {
+                name: "label weight",
+                value: weight.to_string(),
+                expected: "zero or positive, and finite",
+            });
         }
         self.label_weight = weight;
         Ok(self)
@@ -108,7 +114,11 @@ impl Smoother {
     /// If it is not positive, or so large that the kernel vanishes before it.
     pub fn cutoff(mut self, sigmas: f64) -> Result<Self, Error> {
         if !(sigmas > 0.0 && sigmas <= 37.0) {
-            return Err(Error::Parameter { name: "cutoff", value: sigmas.to_string(), expected: "positive and at most 37 sigma, where the kernel vanishes" });
+            return Err(Error::Parameter {
+                name: "cutoff",
+                value: sigmas.to_string(),
+                expected: "positive and at most 37 sigma, where the kernel vanishes",
+            });
         }
         self.truncation = Truncation::Cutoff(sigmas);
         Ok(self)
@@ -133,7 +143,12 @@ impl Smoother {
     ///
     /// # Errors
     /// As [`plan`](Self::plan).
-    pub fn plan_with(&self, targets: &Places, labelled: Option<&Places>, progress: &dyn Progress) -> Result<SmoothingPlan, Error> {
+    pub fn plan_with(
+        &self,
+        targets: &Places,
+        labelled: Option<&Places>,
+        progress: &dyn Progress,
+    ) -> Result<SmoothingPlan, Error> {
         let labelled = labelled.filter(|_| self.label_weight > 0.0);
         let mut sources = vec![(targets, 1.0)];
         sources.extend(labelled.map(|places| (places, self.label_weight)));
@@ -186,6 +201,24 @@ pub struct Smoothed {
     pub range: f64,
 }
 
+impl Smoothed {
+    /// The error bounds relative to the range; all zero for a constant column.
+    pub fn relative_bounds(&self) -> impl Iterator<Item = f64> {
+        self.error_bound.iter().map(|bound| if self.range > 0.0 { bound / self.range } else { 0.0 })
+    }
+}
+
+/// Entries of W between rows: the target row, the source row (targets first, then labelled rows) and the weight.
+#[derive(Clone, Debug, Default)]
+pub struct WeightBatch {
+    /// Target rows, ascending.
+    pub rows: Vec<usize>,
+    /// Source rows, ascending within a row.
+    pub columns: Vec<usize>,
+    /// Weights; those of a row sum to one.
+    pub weights: Vec<f64>,
+}
+
 impl SmoothingPlan {
     /// The engine that was chosen, and why.
     #[must_use]
@@ -205,6 +238,60 @@ impl SmoothingPlan {
         &self.scene
     }
 
+    /// W with one row for each target row and one column for each source row, merged places taken apart again, in
+    /// batches of about a million entries.
+    ///
+    /// # Errors
+    /// If the engine keeps no matrix, or taking merged places apart would make it larger than the memory limit.
+    pub fn weights(&self) -> Result<impl Iterator<Item = WeightBatch>, Error> {
+        let matrix =
+            self.matrix().filter(|_| self.scene.layout.own == Own::Counts).ok_or_else(|| Error::Contradiction {
+                message: "this plan keeps no weight matrix between rows".to_owned(),
+                hint: "use the sparse engine, without leave-one-out".to_owned(),
+            })?;
+        let members = Members::of(&self.scene);
+        let layout = &self.scene.layout;
+        let size_of_place: Vec<u64> = (0..layout.targets.len())
+            .map(|place| matrix.row(place).0.iter().map(|&source| members.at(source).len() as u64).sum())
+            .collect();
+        let nonzeros =
+            layout.target_of_row.iter().map(|&place| size_of_place[place as usize]).fold(0, u64::saturating_add);
+        let (need, limit) = (nonzeros.saturating_mul(24), self.smoother.memory_limit.unwrap_or(u64::MAX));
+        if need > limit {
+            return Err(Error::MatrixTooLarge { nonzeros, need, limit });
+        }
+        let rows = layout.target_of_row.len();
+        let mut next = 0;
+        Ok(std::iter::from_fn(move || {
+            let mut batch = WeightBatch::default();
+            while next < rows && batch.rows.len() < WeightBatch::ENOUGH {
+                self.add_row(next, matrix, &members, &mut batch);
+                next += 1;
+            }
+            (!batch.rows.is_empty()).then_some(batch)
+        }))
+    }
+
+    fn add_row(&self, row: usize, matrix: &Matrix, members: &Members, batch: &mut WeightBatch) {
+        let (places, weights) = matrix.row(self.scene.layout.target_of_row[row] as usize);
+        let mut entries: Vec<(usize, f64)> = Vec::new();
+        for (&place, weight) in places.iter().zip(weights) {
+            let share = weight / self.scene.mass[place as usize];
+            entries.extend(
+                members
+                    .at(place)
+                    .iter()
+                    .map(|&source| (source as usize, share * self.scene.weight_of_row(source as usize))),
+            );
+        }
+        entries.sort_unstable_by_key(|(source, _)| *source);
+        for (source, weight) in entries {
+            batch.rows.push(row);
+            batch.columns.push(source);
+            batch.weights.push(weight);
+        }
+    }
+
     /// Smooths each column of predictions, together with the labels if the plan has labelled places.
     ///
     /// # Errors
@@ -217,7 +304,12 @@ impl SmoothingPlan {
     ///
     /// # Errors
     /// As [`apply`](Self::apply).
-    pub fn apply_with(&self, predictions: &[&[f64]], labels: Option<&[f64]>, progress: &dyn Progress) -> Result<Vec<Smoothed>, Error> {
+    pub fn apply_with(
+        &self,
+        predictions: &[&[f64]],
+        labels: Option<&[f64]>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Smoothed>, Error> {
         let labels = labels.filter(|_| self.smoother.label_weight > 0.0);
         for prediction in predictions {
             self.check("prediction", prediction, 0)?;
@@ -257,12 +349,17 @@ impl SmoothingPlan {
         let rounding = 4.0 * f64::EPSILON * span.low.abs().max(span.high.abs());
         let mut smoothed = Smoothed { values: Vec::new(), error_bound: Vec::new(), range: span.high - span.low };
         for (row, &prediction) in predictions.iter().enumerate() {
-            let RowSums { mass, value, error, .. } = self.row_sums(row, sums, Some((&sums.values[k], column, span.to_unit(prediction))));
+            let RowSums { mass, value, error, .. } =
+                self.row_sums(row, sums, Some((&sums.values[k], column, span.to_unit(prediction))));
             let mean = (mass > 0.0).then(|| span.from_unit(value / mass));
             smoothed.values.push(mean.map(|mean| blend(c, mean, prediction)));
             // Where c or the range is zero the prediction comes back as it is.
             let exact = c == 0.0 || span.half == 0.0;
-            smoothed.error_bound.push(if mass > 0.0 && !exact { c * span.range() * (error / mass) + rounding } else { 0.0 });
+            smoothed.error_bound.push(if mass > 0.0 && !exact {
+                c * span.range() * (error / mass) + rounding
+            } else {
+                0.0
+            });
         }
         smoothed
     }
@@ -285,7 +382,12 @@ impl SmoothingPlan {
         let scale = at_place.exponent.exp2();
         let beside = column.map_or(0.0, |(_, column, own)| column[home] - own_weight * own);
         let lost = f64::EPSILON * self.scene.mass[home];
-        RowSums { mass: others + scale * mass, value: beside + scale * value, error: scale * error + lost, exponent: 0.0 }
+        RowSums {
+            mass: others + scale * mass,
+            value: beside + scale * value,
+            error: scale * error + lost,
+            exponent: 0.0,
+        }
     }
 
     /// Effective number of sources behind each target's average: `D² / Σ (w K)²`; 0 where there is none.
@@ -303,6 +405,41 @@ impl SmoothingPlan {
             if squares.mass > 0.0 { d.mass * d.mass / squares.mass * exponent.exp2() } else { 0.0 }
         };
         Ok((0..self.scene.layout.target_of_row.len()).map(effective).collect())
+    }
+}
+
+impl WeightBatch {
+    /// Entries after which a batch is handed on.
+    const ENOUGH: usize = 1 << 20;
+}
+
+/// The source rows at each source place.
+struct Members {
+    starts: Vec<u32>,
+    rows: Vec<u32>,
+}
+
+impl Members {
+    fn of(scene: &Scene) -> Self {
+        let place_of = &scene.layout.source_of_row;
+        let mut starts = vec![0; scene.source_places() + 1];
+        for &place in place_of {
+            starts[place as usize + 1] += 1;
+        }
+        for place in 1..starts.len() {
+            starts[place] += starts[place - 1];
+        }
+        let mut next = starts.clone();
+        let mut rows = vec![0; place_of.len()];
+        for (row, &place) in place_of.iter().enumerate() {
+            rows[next[place as usize] as usize] = row as u32;
+            next[place as usize] += 1;
+        }
+        Self { starts, rows }
+    }
+
+    fn at(&self, place: u32) -> &[u32] {
+        &self.rows[self.starts[place as usize] as usize..self.starts[place as usize + 1] as usize]
     }
 }
 
@@ -374,7 +511,13 @@ fn blend(c: f64, mean: f64, prediction: f64) -> f64 {
 /// assert!(smoothed.iter().all(|x| (2.0..4.0).contains(x)));
 /// # Ok::<(), geosmooth::Error>(())
 /// ```
-pub fn smooth(targets: &Places, predictions: &[f64], labelled: Option<(&Places, &[f64])>, sigma: Sigma, c: f64) -> Result<Vec<f64>, Error> {
+pub fn smooth(
+    targets: &Places,
+    predictions: &[f64],
+    labelled: Option<(&Places, &[f64])>,
+    sigma: Sigma,
+    c: f64,
+) -> Result<Vec<f64>, Error> {
     let plan = Smoother::new(sigma, c)?.plan(targets, labelled.map(|(places, _)| places))?;
     let smoothed = plan.apply(&[predictions], labelled.map(|(_, labels)| labels))?;
     // Without leave-one-out a row always has a source: itself.

@@ -97,8 +97,13 @@ impl WithDecay for AllTiles<'_> {
     fn run<D: Decay<A>, const A: usize, const K: usize>(self, decay: D) -> Sums {
         let scene = &self.plan.scene;
         let all: Vec<&[f64]> = std::iter::once(&scene.mass).chain(self.columns).map(Vec::as_slice).collect();
-        let tiles: Vec<(usize, &Block)> =
-            self.plan.tiles.iter().enumerate().flat_map(|(group, tiles)| tiles.iter().map(move |tile| (group, tile))).collect();
+        let tiles: Vec<(usize, &Block)> = self
+            .plan
+            .tiles
+            .iter()
+            .enumerate()
+            .flat_map(|(group, tiles)| tiles.iter().map(move |tile| (group, tile)))
+            .collect();
         self.progress.start(tiles.len() as u64);
         let results: Vec<TileResult> = tiles
             .par_iter()
@@ -123,8 +128,12 @@ struct TileResult {
 
 fn assemble(scene: &Scene, tiles: &[(usize, &Block)], weights: &[f64], results: &[TileResult], columns: usize) -> Sums {
     let places = scene.layout.targets.len();
-    let mut sums =
-        Sums { mass: vec![0.0; places], values: vec![vec![0.0; places]; columns], error: vec![0.0; places], exponent: vec![0.0; places] };
+    let mut sums = Sums {
+        mass: vec![0.0; places],
+        values: vec![vec![0.0; places]; columns],
+        error: vec![0.0; places],
+        exponent: vec![0.0; places],
+    };
     for ((group, tile), result) in tiles.iter().zip(results) {
         for (lane, place) in tile.places.clone().enumerate() {
             let mass = result.sums[0][lane];

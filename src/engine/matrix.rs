@@ -63,7 +63,8 @@ impl Matrix {
             .par_iter()
             .map(|block| {
                 let rows = (0..block.ends.len()).map(|local| block.row(local));
-                rows.flat_map(|(columns, weights)| vectors.iter().map(move |vector| dot(columns, weights, vector))).collect()
+                rows.flat_map(|(columns, weights)| vectors.iter().map(move |vector| dot(columns, weights, vector)))
+                    .collect()
             })
             .collect();
         let mut products = vec![Vec::new(); vectors.len()];
@@ -79,7 +80,9 @@ impl Matrix {
 /// The product of one sparse row with a dense vector.
 fn dot(columns: &[u32], weights: &[f64], vector: &[f64]) -> f64 {
     let chunks = columns.chunks(CHUNK).zip(weights.chunks(CHUNK));
-    compensated(chunks.map(|(columns, weights)| columns.iter().zip(weights).map(|(&c, w)| w * vector[c as usize]).sum()))
+    compensated(
+        chunks.map(|(columns, weights)| columns.iter().zip(weights).map(|(&c, w)| w * vector[c as usize]).sum()),
+    )
 }
 
 /// The sum of many terms as if it were added in twice the precision.

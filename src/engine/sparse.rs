@@ -72,7 +72,8 @@ struct SparsePlan {
 
 impl SparsePlan {
     fn new(scene: Arc<Scene>, rows: Vec<Rows>) -> Self {
-        let mut plan = Self { scene, matrix: Matrix::default(), mass: Vec::new(), error: Vec::new(), exponent: Vec::new() };
+        let mut plan =
+            Self { scene, matrix: Matrix::default(), mass: Vec::new(), error: Vec::new(), exponent: Vec::new() };
         for rows in rows {
             plan.matrix.blocks.push(rows.block);
             plan.mass.extend(rows.mass);
@@ -252,12 +253,14 @@ impl<'a, D: Decay<A>, const A: usize, const K: usize> Forest<'a, D, A, K> {
         let step = tiles.len().div_ceil(SAMPLED_TILES).max(1);
         let sample: Vec<&Tile> = tiles.iter().step_by(step).collect();
         let sampled: usize = sample.iter().map(|tile| tile.targets.len()).sum();
-        let nonzeros: usize = sample.par_iter().map(|tile| self.rows(std::slice::from_ref(*tile)).block.columns.len()).sum();
+        let nonzeros: usize =
+            sample.par_iter().map(|tile| self.rows(std::slice::from_ref(*tile)).block.columns.len()).sum();
         (nonzeros as f64 * targets as f64 / sampled.max(1) as f64).ceil() as u64
     }
 
     fn rows(&self, tiles: &[Tile]) -> Rows {
-        let mut rows = Rows { block: RowBlock { first: tiles[0].targets.start, ..RowBlock::default() }, ..Rows::default() };
+        let mut rows =
+            Rows { block: RowBlock { first: tiles[0].targets.start, ..RowBlock::default() }, ..Rows::default() };
         let mut candidates = Candidates::default();
         for tile in tiles {
             self.add_tile(tile, &mut candidates, &mut rows);
@@ -302,8 +305,12 @@ impl<'a, D: Decay<A>, const A: usize, const K: usize> Forest<'a, D, A, K> {
         }
         let start = self.scene.layout.sources.groups[group].start;
         let place: [f64; K] = self.scene.layout.targets.place(target);
-        let found = self.trees[group].query(&place).nearest_n::<SquaredEuclidean<f64>>(NonZero::<usize>::MIN.saturating_add(1)).execute();
-        let found = found.iter().map(|neighbour| start + neighbour.item as usize).find(|source| *source as u32 != home)?;
+        let found = self.trees[group]
+            .query(&place)
+            .nearest_n::<SquaredEuclidean<f64>>(NonZero::<usize>::MIN.saturating_add(1))
+            .execute();
+        let found =
+            found.iter().map(|neighbour| start + neighbour.item as usize).find(|source| *source as u32 != home)?;
         let one: [f64; A] = self.scene.layout.targets.place(target);
         let many = self.scene.layout.sources.place::<A>(found).map(|coordinate| [coordinate; LANES]);
         let decay = Arch::new().dispatch(DecayOf { decay: self.decay, many: &many, one: &one })[0];
@@ -343,15 +350,14 @@ impl<'a, D: Decay<A>, const A: usize, const K: usize> Forest<'a, D, A, K> {
 
     /// Keeps what the truncation asks for and normalises it to a row.
     fn add_row(&self, limits: &Limits, total: f64, candidates: &mut Candidates<A>, rows: &mut Rows) {
-        let cut = match self.truncation {
-            Truncation::Cutoff(_) => limits.farthest,
-            Truncation::Tolerance(tolerance) => candidates.cheapest_cut(limits, total, tolerance),
+        // Of what is not a candidate only this is known: it lies beyond the farthest decay.
+        let unseen = (total - candidates.total_mass).max(0.0) * (limits.shift - limits.farthest).exp2();
+        let (cut, dropped) = match self.truncation {
+            Truncation::Cutoff(_) => (limits.farthest, candidates.mass_beyond(limits.farthest)),
+            Truncation::Tolerance(tolerance) => candidates.cheapest_cut(limits, total, tolerance, unseen),
         };
         let kept = candidates.keep_within(cut, rows);
         let mass = compensated(rows.block.weights[kept.clone()].chunks(CHUNK).map(|chunk| chunk.iter().sum()));
-        let dropped = candidates.mass_beyond(cut);
-        // Candidates beyond the cut are known; of the rest only that it lies beyond the farthest decay.
-        let unseen = (total - candidates.total_mass).max(0.0) * (limits.shift - limits.farthest).exp2();
         for weight in &mut rows.block.weights[kept] {
             *weight /= mass;
         }
@@ -410,15 +416,17 @@ impl<const A: usize> Candidates<A> {
         self.mass.resize(self.sources.len().next_multiple_of(LANES), 0.0);
         for chunk in self.sources.chunks(LANES) {
             let source = |lane: usize| chunk[lane.min(chunk.len() - 1)] as usize;
-            self.lanes.push(std::array::from_fn(|k| std::array::from_fn(|lane| scene.layout.sources.axes[k][source(lane)])));
+            self.lanes
+                .push(std::array::from_fn(|k| std::array::from_fn(|lane| scene.layout.sources.axes[k][source(lane)])));
         }
         self.decays.resize(self.lanes.len(), [0.0; LANES]);
         self.weights.resize(self.lanes.len(), [0.0; LANES]);
     }
 
-    /// Each candidate's decay and weight.
-    fn weighed(&self) -> impl Iterator<Item = (f64, f64)> {
-        self.decays.as_flattened().iter().copied().zip(self.weights.as_flattened().iter().copied()).take(self.sources.len())
+    /// Decays and weights, one for each candidate.
+    fn weighed(&self) -> (&[f64], &[f64]) {
+        let count = self.sources.len();
+        (&self.decays.as_flattened()[..count], &self.weights.as_flattened()[..count])
     }
 
     fn leave_out(&mut self, home: u32) {
@@ -428,48 +436,55 @@ impl<const A: usize> Candidates<A> {
         }
     }
 
-    /// The smallest decay beyond which everything can go while the certificate stays within the tolerance.
-    fn cheapest_cut(&self, limits: &Limits, total: f64, tolerance: f64) -> f64 {
-        let all: f64 = self.weighed().map(|(_, weight)| weight).sum();
-        let unseen = (total - self.total_mass).max(0.0) * (limits.shift - limits.farthest).exp2();
+    /// The smallest decay beyond which everything can go while the certificate stays within the tolerance, and the
+    /// mass that goes.
+    fn cheapest_cut(&self, limits: &Limits, total: f64, tolerance: f64, unseen: f64) -> (f64, f64) {
+        let (decays, weights) = self.weighed();
+        let all: f64 = weights.iter().sum();
         let rounding = 2.0 * rounding_error(CHUNK, total, all, -limits.shift);
-        let mut budget = all * (tolerance / (1.0 + tolerance) - rounding) - unseen;
+        let budget = all * (tolerance / (1.0 + tolerance) - rounding) - unseen;
         let floor = limits.nearest + KEPT_FRACTION * (limits.farthest - limits.nearest);
-        let width = (limits.farthest - floor) / BINS as f64;
-        let mut bins = [0.0; BINS];
-        for (decay, weight) in self.weighed() {
-            if decay > floor {
-                bins[(((decay - floor) / width) as usize).min(BINS - 1)] += weight;
+        let bins_per_decay = BINS as f64 / (limits.farthest - floor);
+        let mut bins = [0.0; BINS + 1];
+        for (decay, weight) in decays.iter().zip(weights) {
+            if *decay > floor {
+                // Beyond the farthest decay lies the last bin, which goes first.
+                bins[(((decay - floor) * bins_per_decay) as usize).min(BINS)] += weight;
             }
         }
-        for bin in (0..BINS).rev() {
-            budget -= bins[bin];
-            if budget < 0.0 {
-                return if bin == BINS - 1 { f64::MAX } else { floor + width * (bin + 1) as f64 };
+        let mut dropped = 0.0;
+        for bin in (0..=BINS).rev() {
+            if dropped + bins[bin] > budget {
+                let cut = if bin == BINS { f64::MAX } else { floor + (bin + 1) as f64 / bins_per_decay };
+                return (cut, dropped);
             }
+            dropped += bins[bin];
         }
-        floor
+        (floor, dropped)
     }
 
     /// Appends the candidates up to the cut to the rows; gives their range.
     fn keep_within(&self, cut: f64, rows: &mut Rows) -> Range<usize> {
+        let (decays, weights) = self.weighed();
         let start = rows.block.columns.len();
         rows.block.columns.resize(start + self.sources.len(), 0);
         rows.block.weights.resize(start + self.sources.len(), 0.0);
-        let mut end = start;
-        for (&source, (decay, weight)) in self.sources.iter().zip(self.weighed()) {
+        let (columns, kept) = (&mut rows.block.columns[start..], &mut rows.block.weights[start..]);
+        let mut count = 0;
+        for ((&source, &decay), &weight) in self.sources.iter().zip(decays).zip(weights) {
             // Written always, counted only if kept: no branch to mispredict.
-            rows.block.columns[end] = source;
-            rows.block.weights[end] = weight;
-            end += usize::from(decay <= cut && weight > 0.0);
+            columns[count] = source;
+            kept[count] = weight;
+            count += usize::from(decay <= cut && weight > 0.0);
         }
-        rows.block.columns.truncate(end);
-        rows.block.weights.truncate(end);
-        start..end
+        rows.block.columns.truncate(start + count);
+        rows.block.weights.truncate(start + count);
+        start..start + count
     }
 
     fn mass_beyond(&self, cut: f64) -> f64 {
-        self.weighed().filter(|(decay, _)| *decay > cut).map(|(_, weight)| weight).sum()
+        let (decays, weights) = self.weighed();
+        decays.iter().zip(weights).filter(|(decay, _)| **decay > cut).map(|(_, weight)| weight).sum()
     }
 }
 

@@ -22,7 +22,12 @@ pub(super) struct PositionedFile {
 
 impl PositionedFile {
     pub(super) fn open(path: &Path) -> std::result::Result<Self, Error> {
-        let failed = |source| Error::Io { action: "cannot read", path: path.to_owned(), source, hint: "check the path and its permissions" };
+        let failed = |source| Error::Io {
+            action: "cannot read",
+            path: path.to_owned(),
+            source,
+            hint: "check the path and its permissions",
+        };
         let kind = std::fs::metadata(path).map_err(failed)?;
         if !kind.is_file() {
             // Opening a pipe would wait for a writer for ever.
@@ -39,7 +44,10 @@ impl PositionedFile {
     fn check(&self, start: u64, length: u64) -> Result<()> {
         match start.checked_add(length) {
             Some(end) if end <= self.len => Ok(()),
-            _ => Err(ParquetError::EOF(format!("{length} bytes at {start} lie beyond the end of the file at {}", self.len))),
+            _ => Err(ParquetError::EOF(format!(
+                "{length} bytes at {start} lie beyond the end of the file at {}",
+                self.len
+            ))),
         }
     }
 }

@@ -62,13 +62,19 @@ impl Input {
 
     fn lat_lon(&self, latitude: &str, longitude: &str) -> Result<CoordinateColumns, Error> {
         if latitude == longitude {
-            return Err(self.wrong_column(latitude, "is given for both latitude and longitude", "name two different columns"));
+            return Err(self.wrong_column(
+                latitude,
+                "is given for both latitude and longitude",
+                "name two different columns",
+            ));
         }
         Ok(CoordinateColumns { axes: self.numbers(&[latitude, longitude])?, is_index: false, note: None })
     }
 
     fn usual_names(&self) -> Result<CoordinateColumns, Error> {
-        let find = |wanted: &str| self.schema().fields().iter().map(|field| field.name()).find(|name| name.eq_ignore_ascii_case(wanted));
+        let find = |wanted: &str| {
+            self.schema().fields().iter().map(|field| field.name()).find(|name| name.eq_ignore_ascii_case(wanted))
+        };
         for (latitude, longitude) in USUAL_NAMES {
             if let (Some(latitude), Some(longitude)) = (find(latitude), find(longitude)) {
                 return self.lat_lon(latitude, longitude);
@@ -77,12 +83,16 @@ impl Input {
         Err(Error::File {
             path: self.path().to_owned(),
             problem: "has no columns that look like latitude and longitude".to_owned(),
-            hint: format!("name them with --lat and --lon, or use --geometry or --index; the columns are {}", self.listed()),
+            hint: format!(
+                "name them with --lat and --lon, or use --geometry or --index; the columns are {}",
+                self.listed()
+            ),
         })
     }
 
     fn geo_metadata(&self) -> Result<Option<Value>, Error> {
-        let parse = |text| serde_json::from_str(text).map_err(|error| self.bad_geo(&format!("is not valid JSON: {error}")));
+        let parse =
+            |text| serde_json::from_str(text).map_err(|error| self.bad_geo(&format!("is not valid JSON: {error}")));
         self.key_value("geo").map(parse).transpose()
     }
 
@@ -110,7 +120,9 @@ impl Input {
                     points.add_struct(array).map_err(|problem| self.wrong_column(column, &problem, ONLY_POINTS))?;
                 }
             }
-            other => return Err(self.wrong_column(column, &format!("is {}, not points", type_name(other)), ONLY_POINTS)),
+            other => {
+                return Err(self.wrong_column(column, &format!("is {}, not points", type_name(other)), ONLY_POINTS));
+            }
         }
         Ok(points.into_columns(column))
     }
@@ -118,7 +130,9 @@ impl Input {
     /// `GeoParquet` without a crs is longitude and latitude; with one it must say so.
     fn check_crs(&self, column: &str) -> Result<(), Error> {
         let Some(geo) = self.geo_metadata()? else { return Ok(()) };
-        let Some(crs) = geo.pointer("/columns").and_then(|columns| columns.get(column)).and_then(|described| described.get("crs")) else {
+        let Some(crs) =
+            geo.pointer("/columns").and_then(|columns| columns.get(column)).and_then(|described| described.get("crs"))
+        else {
             return Ok(());
         };
         let name = crs_name(crs);
@@ -126,7 +140,11 @@ impl Input {
             return Ok(());
         }
         let hint = "convert the points to longitude and latitude (EPSG:4326), or give projected coordinates with --index and a plain --sigma";
-        Err(self.wrong_column(column, &format!("has the coordinate reference system {name}, not longitude and latitude"), hint))
+        Err(self.wrong_column(
+            column,
+            &format!("has the coordinate reference system {name}, not longitude and latitude"),
+            hint,
+        ))
     }
 }
 
@@ -140,7 +158,8 @@ fn primary_column(geo: &Value) -> Option<&str> {
 fn crs_name(crs: &Value) -> String {
     let id = || Some(format!("{}:{}", crs.pointer("/id/authority")?.as_str()?, plain(crs.pointer("/id/code")?)));
     let name = || Some(plain(crs.get("name")?));
-    let text = if crs.is_null() { "unknown (null)".to_owned() } else { id().or_else(name).unwrap_or_else(|| plain(crs)) };
+    let text =
+        if crs.is_null() { "unknown (null)".to_owned() } else { id().or_else(name).unwrap_or_else(|| plain(crs)) };
     shortened(&text, 80)
 }
 
@@ -173,7 +192,8 @@ impl Points {
     /// One WKB geometry; `None` for an empty point.
     fn parse(&mut self, bytes: &[u8]) -> Result<Option<(f64, f64)>, String> {
         let row = self.x.len();
-        let geometry = wkb::reader::read_wkb(bytes).map_err(|error| format!("is not valid WKB at row {row}: {error}"))?;
+        let geometry =
+            wkb::reader::read_wkb(bytes).map_err(|error| format!("is not valid WKB at row {row}: {error}"))?;
         let GeometryType::Point(point) = geometry.as_type() else {
             return Err(format!("holds a geometry that is not a point at row {row}"));
         };
@@ -184,7 +204,9 @@ impl Points {
     fn add_struct(&mut self, array: &ArrayRef) -> Result<(), String> {
         let points = array.as_struct();
         let axis = |name: &str| points.column_by_name(name).and_then(|axis| axis.as_primitive_opt::<Float64Type>());
-        let (Some(x), Some(y)) = (axis("x"), axis("y")) else { return Err("has points whose x and y are not doubles".to_owned()) };
+        let (Some(x), Some(y)) = (axis("x"), axis("y")) else {
+            return Err("has points whose x and y are not doubles".to_owned());
+        };
         for row in 0..points.len() {
             let valid = points.is_valid(row) && x.is_valid(row) && y.is_valid(row);
             self.push(valid.then(|| (x.value(row), y.value(row))));

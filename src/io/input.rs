@@ -70,7 +70,11 @@ impl Input {
     /// Number of rows, as the files claim.
     #[must_use]
     pub fn rows(&self) -> usize {
-        self.files.iter().flat_map(|file| file.parquet().row_groups()).map(|group| usize::try_from(group.num_rows()).unwrap_or(0)).sum()
+        self.files
+            .iter()
+            .flat_map(|file| file.parquet().row_groups())
+            .map(|group| usize::try_from(group.num_rows()).unwrap_or(0))
+            .sum()
     }
 
     /// The schema that all files share.
@@ -93,7 +97,9 @@ impl Input {
         let mut found = self.schema().fields().iter().enumerate().filter(|(_, field)| field.name() == name);
         match (found.next(), found.next()) {
             (Some(only), None) => Ok(only),
-            (Some(_), Some(_)) => Err(self.wrong_column(name, "exists more than once", "rename one of the columns of that name")),
+            (Some(_), Some(_)) => {
+                Err(self.wrong_column(name, "exists more than once", "rename one of the columns of that name"))
+            }
             (None, _) => Err(self.wrong_column(name, "does not exist", &self.nearest_names(name))),
         }
     }
@@ -101,7 +107,12 @@ impl Input {
     /// An error about a column of this input.
     #[must_use]
     pub fn wrong_column(&self, name: &str, problem: &str, hint: &str) -> Error {
-        Error::Column { path: self.given.clone(), column: shortened(name, 80), problem: problem.to_owned(), hint: hint.to_owned() }
+        Error::Column {
+            path: self.given.clone(),
+            column: shortened(name, 80),
+            problem: problem.to_owned(),
+            hint: hint.to_owned(),
+        }
     }
 
     /// A value of the key-value metadata.
@@ -115,7 +126,9 @@ impl Input {
         let mut names: Vec<&str> = self.schema().fields().iter().map(|field| field.name().as_str()).collect();
         names.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
         match names.first() {
-            Some(best) if likeness(best) > 0.75 => format!("did you mean '{}'? The columns are {}", shortened(best, 80), self.listed()),
+            Some(best) if likeness(best) > 0.75 => {
+                format!("did you mean '{}'? The columns are {}", shortened(best, 80), self.listed())
+            }
             _ => format!("the columns are {}", self.listed()),
         }
     }
@@ -143,9 +156,14 @@ pub(super) fn type_name(data_type: &DataType) -> String {
 }
 
 fn expand(given: &Path) -> Result<Vec<PathBuf>, Error> {
-    let nothing = |problem: &str, hint: &str| Error::File { path: given.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() };
+    let nothing = |problem: &str, hint: &str| Error::File {
+        path: given.to_owned(),
+        problem: problem.to_owned(),
+        hint: hint.to_owned(),
+    };
     if given.is_dir() {
-        let failed = |source| Error::Io { action: "cannot list", path: given.to_owned(), source, hint: "check its permissions" };
+        let failed =
+            |source| Error::Io { action: "cannot list", path: given.to_owned(), source, hint: "check its permissions" };
         let mut files = Vec::new();
         for entry in std::fs::read_dir(given).map_err(failed)? {
             let path = entry.map_err(failed)?.path();
@@ -154,14 +172,24 @@ fn expand(given: &Path) -> Result<Vec<PathBuf>, Error> {
             }
         }
         files.sort();
-        return if files.is_empty() { Err(nothing("holds no .parquet files", "give the directory that holds them")) } else { Ok(files) };
+        return if files.is_empty() {
+            Err(nothing("holds no .parquet files", "give the directory that holds them"))
+        } else {
+            Ok(files)
+        };
     }
     match given.to_str() {
         // A file may well be called "[1].parquet": what exists is no pattern.
         Some(pattern) if pattern.contains(['*', '?', '[']) && !given.exists() => {
-            let paths = glob::glob(pattern).map_err(|error| nothing(&format!("is not a valid pattern: {error}"), "quote it and check the brackets"))?;
+            let paths = glob::glob(pattern).map_err(|error| {
+                nothing(&format!("is not a valid pattern: {error}"), "quote it and check the brackets")
+            })?;
             let files: Vec<PathBuf> = paths.filter_map(Result::ok).filter(|path| !path.is_dir()).collect();
-            if files.is_empty() { Err(nothing("matches no file", "check the pattern, and quote it so that the shell leaves it alone")) } else { Ok(files) }
+            if files.is_empty() {
+                Err(nothing("matches no file", "check the pattern, and quote it so that the shell leaves it alone"))
+            } else {
+                Ok(files)
+            }
         }
         _ => Ok(vec![given.to_owned()]),
     }

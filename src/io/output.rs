@@ -17,7 +17,7 @@ use parquet::column::writer::ColumnCloseResult;
 use parquet::data_type::{DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 use tempfile::NamedTempFile;
@@ -54,7 +54,9 @@ impl Output {
             let problem = |problem: &str, hint: &str| {
                 Err(Error::File { path: destination.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() })
             };
-            let same = |path: &Path| fs::metadata(path).is_ok_and(|input| (input.dev(), input.ino()) == (existing.dev(), existing.ino()));
+            let same = |path: &Path| {
+                fs::metadata(path).is_ok_and(|input| (input.dev(), input.ino()) == (existing.dev(), existing.ino()))
+            };
             if inputs.iter().flat_map(|input| input.paths()).any(same) {
                 return problem("is both input and output", "write to another file");
             }
@@ -98,10 +100,12 @@ impl Output {
         assert!(columns.iter().all(|column| column.values.len() == rows), "one value for each row");
         let written = guarded(&input.files[0].path, || {
             let file = BufWriter::with_capacity(1 << 20, self.temporary.as_file());
-            let mut writer = SerializedFileWriter::new(file, schema_with(input, columns)?, Arc::new(properties(input, columns)))?;
+            let mut writer =
+                SerializedFileWriter::new(file, schema_with(input, columns)?, Arc::new(properties(input, columns)))?;
             let mut start = 0;
+            let indexed = has_page_index(input);
             for file in &input.files {
-                start = copy_file(file, columns, start, &mut writer)?;
+                start = copy_file(file, indexed, columns, start, &mut writer)?;
             }
             writer.close()
         });
@@ -117,7 +121,11 @@ impl Output {
         let path = self.destination.clone();
         let written = guarded(&path, || {
             let integer = |name: &str| primitive(name, PhysicalType::INT64, Repetition::REQUIRED);
-            let fields = vec![integer("row")?, integer("column")?, primitive("weight", PhysicalType::DOUBLE, Repetition::REQUIRED)?];
+            let fields = vec![
+                integer("row")?,
+                integer("column")?,
+                primitive("weight", PhysicalType::DOUBLE, Repetition::REQUIRED)?,
+            ];
             let schema = Arc::new(Type::group_type_builder("schema").with_fields(fields).build()?);
             let properties = base_properties().set_column_encoding("row".into(), Encoding::DELTA_BINARY_PACKED);
             let properties = properties.set_column_encoding("column".into(), Encoding::DELTA_BINARY_PACKED).build();
@@ -165,7 +173,8 @@ impl Output {
 
     fn finish(self) -> Result<(), Error> {
         let Self { destination, temporary, overwrite } = self;
-        let failed = |source| Error::Io { action: "cannot write", path: destination.clone(), source, hint: "is the disk full?" };
+        let failed =
+            |source| Error::Io { action: "cannot write", path: destination.clone(), source, hint: "is the disk full?" };
         temporary.as_file().sync_all().map_err(failed)?;
         // Without --overwrite even a file that appeared meanwhile is left alone.
         let named = if overwrite { temporary.persist(&destination) } else { temporary.persist_noclobber(&destination) };
@@ -197,6 +206,19 @@ fn base_properties() -> parquet::file::properties::WriterPropertiesBuilder {
         .set_dictionary_enabled(false)
 }
 
+/// Whether every column chunk of every file has a page index; the writer can only keep all of them or none.
+fn has_page_index(input: &Input) -> bool {
+    input.files.iter().all(|file| {
+        let index = file.parquet().offset_index();
+        let complete = |group: usize| {
+            index
+                .and_then(|index| index.get(group))
+                .is_some_and(|row| row.len() == file.parquet().row_group(group).num_columns())
+        };
+        (0..file.parquet().num_row_groups()).all(complete)
+    })
+}
+
 /// Key-value metadata pass through; the Arrow schema among them, if there is one, learns of the new columns.
 fn properties(input: &Input, columns: &[NewColumn]) -> WriterProperties {
     let pairs = input.files[0].parquet().file_metadata().key_value_metadata().cloned().unwrap_or_default();
@@ -209,19 +231,26 @@ fn properties(input: &Input, columns: &[NewColumn]) -> WriterProperties {
         ARROW_SCHEMA_META_KEY => KeyValue::new(pair.key, extended()),
         _ => pair,
     });
-    base_properties().set_key_value_metadata(Some(pairs.collect())).build()
+    let (statistics, no_index) =
+        if has_page_index(input) { (EnabledStatistics::Page, false) } else { (EnabledStatistics::Chunk, true) };
+    base_properties()
+        .set_key_value_metadata(Some(pairs.collect()))
+        .set_statistics_enabled(statistics)
+        .set_offset_index_disabled(no_index)
+        .build()
 }
 
 /// Copies all row groups of a file and adds the new columns to each; gives the row after the last.
 fn copy_file<W: std::io::Write + Send>(
     file: &ParquetFile,
+    indexed: bool,
     columns: &[NewColumn],
     mut start: usize,
     writer: &mut SerializedFileWriter<W>,
 ) -> Result<usize, ParquetError> {
     for group in 0..file.parquet().num_row_groups() {
         let mut out = writer.next_row_group()?;
-        copy_columns(file, group, &mut out)?;
+        copy_columns(file, group, indexed, &mut out)?;
         let end = start + usize::try_from(file.parquet().row_group(group).num_rows()).unwrap_or(0);
         for column in columns {
             add_column(&column.values[start..end], &mut out)?;
@@ -232,7 +261,12 @@ fn copy_file<W: std::io::Write + Send>(
     Ok(start)
 }
 
-fn copy_columns<W: std::io::Write + Send>(file: &ParquetFile, group: usize, out: &mut SerializedRowGroupWriter<'_, W>) -> Result<(), ParquetError> {
+fn copy_columns<W: std::io::Write + Send>(
+    file: &ParquetFile,
+    group: usize,
+    indexed: bool,
+    out: &mut SerializedRowGroupWriter<'_, W>,
+) -> Result<(), ParquetError> {
     let metadata = file.parquet();
     let row_group = metadata.row_group(group);
     for (at, chunk) in row_group.columns().iter().enumerate() {
@@ -241,15 +275,26 @@ fn copy_columns<W: std::io::Write + Send>(file: &ParquetFile, group: usize, out:
             rows_written: u64::try_from(row_group.num_rows()).unwrap_or(0),
             metadata: chunk.clone(),
             bloom_filter: Sbbf::read_from_column_chunk(chunk, &file.reader).ok().flatten(),
-            column_index: metadata.column_index().and_then(|index| index.get(group)?.get(at)).cloned(),
-            offset_index: metadata.offset_index().and_then(|index| index.get(group)?.get(at)).cloned(),
+            column_index: metadata
+                .column_index()
+                .filter(|_| indexed)
+                .and_then(|index| index.get(group)?.get(at))
+                .cloned(),
+            offset_index: metadata
+                .offset_index()
+                .filter(|_| indexed)
+                .and_then(|index| index.get(group)?.get(at))
+                .cloned(),
         };
         out.append_column(&file.reader, copied)?;
     }
     Ok(())
 }
 
-fn add_column<W: std::io::Write + Send>(values: &[Option<f64>], out: &mut SerializedRowGroupWriter<'_, W>) -> Result<(), ParquetError> {
+fn add_column<W: std::io::Write + Send>(
+    values: &[Option<f64>],
+    out: &mut SerializedRowGroupWriter<'_, W>,
+) -> Result<(), ParquetError> {
     let mut column = out.next_column()?.ok_or_else(|| ParquetError::General("a column too many".to_owned()))?;
     let present: Vec<f64> = values.iter().copied().flatten().collect();
     let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();

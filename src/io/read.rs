@@ -62,7 +62,9 @@ impl Input {
             let problem = format!("is {}, not a group", type_name(field.data_type()));
             return Err(self.wrong_column(name, &problem, "choose a column of text or numbers"));
         }
-        let text = |array: &ArrayRef| Ok(cast_with_options(array, &DataType::Utf8, &CastOptions { safe: false, ..CastOptions::default() })?);
+        let text = |array: &ArrayRef| {
+            Ok(cast_with_options(array, &DataType::Utf8, &CastOptions { safe: false, ..CastOptions::default() })?)
+        };
         let arrays = self.arrays(&[root], text)?.remove(0);
         let mut ids = Vec::new();
         let mut first_null = None;
@@ -82,8 +84,11 @@ impl Input {
     where
         F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError> + Sync,
     {
-        let tasks: Vec<(&ParquetFile, usize)> =
-            self.files.iter().flat_map(|file| (0..file.parquet().num_row_groups()).map(move |group| (file, group))).collect();
+        let tasks: Vec<(&ParquetFile, usize)> = self
+            .files
+            .iter()
+            .flat_map(|file| (0..file.parquet().num_row_groups()).map(move |group| (file, group)))
+            .collect();
         let parts: Vec<Vec<Vec<ArrayRef>>> = tasks
             .into_par_iter()
             .map(|(file, group)| guarded(&file.path, || row_group(file, group, roots, &convert)))
@@ -98,7 +103,12 @@ impl Input {
     }
 }
 
-fn row_group<F>(file: &ParquetFile, group: usize, roots: &[usize], convert: &F) -> Result<Vec<Vec<ArrayRef>>, ParquetError>
+fn row_group<F>(
+    file: &ParquetFile,
+    group: usize,
+    roots: &[usize],
+    convert: &F,
+) -> Result<Vec<Vec<ArrayRef>>, ParquetError>
 where
     F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError>,
 {
@@ -141,7 +151,11 @@ fn as_float(array: &ArrayRef) -> Result<ArrayRef, ParquetError> {
 }
 
 fn join(name: &str, parts: &[ArrayRef]) -> Numbers {
-    let mut numbers = Numbers { name: name.to_owned(), values: Vec::with_capacity(parts.iter().map(Array::len).sum()), first_null: None };
+    let mut numbers = Numbers {
+        name: name.to_owned(),
+        values: Vec::with_capacity(parts.iter().map(Array::len).sum()),
+        first_null: None,
+    };
     for part in parts {
         numbers.append(part.as_primitive::<Float64Type>());
     }

@@ -72,10 +72,7 @@ pub(crate) fn sin_cos_degrees(degrees: f64) -> (Twofold, Twofold) {
     let (sin_whole, cos_whole) = sin_cos_of_whole_degrees(whole as i32);
     // Exact by Sterbenz's lemma: the nearest whole degree is within a factor of two, or it is zero.
     let (sin_rest, cos_rest) = sin_cos_small(two_product_of(degrees - whole, Twofold::RADIANS_PER_DEGREE));
-    (
-        sin_whole * cos_rest + cos_whole * sin_rest,
-        cos_whole * cos_rest + -(sin_whole * sin_rest),
-    )
+    (sin_whole * cos_rest + cos_whole * sin_rest, cos_whole * cos_rest + -(sin_whole * sin_rest))
 }
 
 fn two_product_of(a: f64, b: Twofold) -> Twofold {
@@ -93,8 +90,8 @@ fn sin_cos_small(x: Twofold) -> (Twofold, Twofold) {
     let sin_tail = 1.0 / 120.0 - z * (1.0 / 5040.0 - z * (1.0 / 362_880.0 - z / 39_916_800.0));
     let cos_tail = -1.0 / 720.0 + z * (1.0 / 40_320.0 - z / 3_628_800.0);
     let sin = x + x * square * (MINUS_SIXTH + two_product(z, sin_tail));
-    let cos = Twofold::ONE
-        + square * (Twofold { hi: -0.5, lo: 0.0 } + square * (TWENTY_FOURTH + two_product(z, cos_tail)));
+    let cos =
+        Twofold::ONE + square * (Twofold { hi: -0.5, lo: 0.0 } + square * (TWENTY_FOURTH + two_product(z, cos_tail)));
     (sin, cos)
 }
 
@@ -156,7 +153,9 @@ mod tests {
 
     #[test]
     fn quadrants_are_exact() {
-        for (degrees, sin, cos) in [(0.0, 0.0, 1.0), (90.0, 1.0, 0.0), (180.0, 0.0, -1.0), (-90.0, -1.0, 0.0), (360.0, 0.0, 1.0)] {
+        for (degrees, sin, cos) in
+            [(0.0, 0.0, 1.0), (90.0, 1.0, 0.0), (180.0, 0.0, -1.0), (-90.0, -1.0, 0.0), (360.0, 0.0, 1.0)]
+        {
             let (s, c) = sin_cos_degrees(degrees);
             assert_eq!((s.hi, s.lo, c.hi, c.lo), (sin, 0.0, cos, 0.0), "{degrees}");
         }

@@ -1,0 +1,85 @@
+//! What the machine has and what we took: memory free, memory limit, peak memory, threads.
+
+use nix::sys::resource::{UsageWho, getrusage};
+
+use crate::error::Error;
+
+/// A number of bytes as a user writes it: `2GiB`, `500MB`, `1e9`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bytes(pub(super) u64);
+
+const UNITS: [(&str, f64); 9] = [
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("TiB", 1_099_511_627_776.0),
+    ("KB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("TB", 1e12),
+    ("B", 1.0),
+];
+
+impl std::str::FromStr for Bytes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let trimmed = text.trim();
+        let (digits, unit) =
+            UNITS.iter().find_map(|(name, size)| Some((trimmed.strip_suffix(name)?, *size))).unwrap_or((trimmed, 1.0));
+        match digits.trim().parse::<f64>() {
+            Ok(number) if number > 0.0 && number.is_finite() => Ok(Self((number * unit) as u64)),
+            _ => Err("write a positive number of bytes, such as 2GiB or 500MB".to_owned()),
+        }
+    }
+}
+
+/// The limit asked for, or 80 % of what is free now.
+pub(super) fn memory_limit(asked: Option<Bytes>) -> u64 {
+    if let Some(Bytes(limit)) = asked {
+        return limit;
+    }
+    // A system that does not tell has no limit that we know of.
+    let Ok(mut system) = sysinfo::System::new() else { return u64::MAX };
+    system.refresh_memory();
+    let free = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory).min(system.available_memory());
+    if free == 0 { u64::MAX } else { free / 5 * 4 }
+}
+
+/// The most memory that this process ever held, if the system tells.
+pub(super) fn peak_memory() -> Option<u64> {
+    let kilobytes = u64::try_from(getrusage(UsageWho::RUSAGE_SELF).ok()?.max_rss()).ok()?;
+    // Linux counts kilobytes here, macOS bytes.
+    Some(if cfg!(target_os = "macos") { kilobytes } else { kilobytes * 1024 })
+}
+
+/// Starts the threads that all parallel work shares.
+pub(super) fn start_threads(count: Option<usize>) -> Result<(), Error> {
+    let Some(count) = count else { return Ok(()) };
+    if !(1..=1024).contains(&count) {
+        return Err(Error::Parameter { name: "--threads", value: count.to_string(), expected: "between 1 and 1024" });
+    }
+    rayon::ThreadPoolBuilder::new().num_threads(count).build_global().map_err(|error| Error::Io {
+        action: "cannot start threads for",
+        path: "geosmooth".into(),
+        source: std::io::Error::other(error),
+        hint: "ask for fewer with --threads",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_as_people_write_them() {
+        for (text, bytes) in
+            [("2GiB", 2 << 30), ("500MB", 500_000_000), ("1e9", 1_000_000_000), ("7 B", 7), ("1.5KiB", 1536)]
+        {
+            assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
+        }
+        for text in ["", "0", "-1GB", "lots", "infGB", "GiB"] {
+            assert!(text.parse::<Bytes>().is_err(), "{text}");
+        }
+    }
+}

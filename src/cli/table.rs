@@ -1,0 +1,149 @@
+//! A Parquet input turned into what smoothing needs: places, columns of numbers, and which rows take part.
+
+use crate::error::Error;
+use crate::io::{CoordinateColumns, CoordinateRequest, Groups, Input, Numbers};
+use crate::points::Places;
+
+use super::options::OnInvalid;
+
+/// What to read from an input.
+pub(super) struct Wanted<'a> {
+    pub(super) coordinates: &'a CoordinateRequest,
+    pub(super) group: Option<&'a str>,
+    /// Columns that must be finite for a row to take part.
+    pub(super) columns: &'a [&'a str],
+    pub(super) on_invalid: OnInvalid,
+}
+
+/// The rows of an input that take part.
+pub(super) struct Table {
+    pub(super) places: Places,
+    /// The wanted columns, in order.
+    pub(super) columns: Vec<Vec<f64>>,
+    /// Rows of the input that take part; `None` if all do.
+    kept: Option<Vec<usize>>,
+    /// Rows of the input.
+    pub(super) rows: usize,
+    /// Something that the user should know.
+    pub(super) note: Option<String>,
+}
+
+impl Table {
+    pub(super) fn read(input: &Input, wanted: &Wanted, groups: &mut Groups) -> Result<Self, Error> {
+        let CoordinateColumns { axes, is_index, note } = input.coordinates(wanted.coordinates)?;
+        let columns = if wanted.columns.is_empty() { Vec::new() } else { input.numbers(wanted.columns)? };
+        let groups = wanted.group.map(|group| input.groups(group, groups).map(|read| (group, read))).transpose()?;
+        let rows = axes[0].values.len();
+        let kept = Screening { input, axes: &axes, columns: &columns, groups: groups.as_ref(), rows }
+            .kept(wanted.on_invalid)?;
+        let keep = |values: Vec<f64>| match &kept {
+            None => values,
+            Some(kept) => kept.iter().map(|&row| values[row]).collect(),
+        };
+        let axes: Vec<Vec<f64>> = axes.into_iter().map(|axis| keep(axis.values)).collect();
+        let columns = columns.into_iter().map(|column| keep(column.values)).collect();
+        let mut places = place(axes, is_index).map_err(|error| in_file(input, kept.as_deref(), error))?;
+        if let Some((_, (ids, _))) = groups {
+            let ids = match &kept {
+                None => ids,
+                Some(kept) => kept.iter().map(|&row| ids[row]).collect(),
+            };
+            places = places.with_groups(ids)?;
+        }
+        Ok(Self { places, columns, kept, rows, note })
+    }
+
+    pub(super) fn skipped(&self) -> usize {
+        self.rows - self.places.len()
+    }
+
+    /// Values of the rows that take part, put back among all rows.
+    pub(super) fn spread(&self, values: impl Iterator<Item = Option<f64>>) -> Vec<Option<f64>> {
+        match &self.kept {
+            None => values.collect(),
+            Some(kept) => {
+                let mut all = vec![None; self.rows];
+                kept.iter().zip(values).for_each(|(&row, value)| all[row] = value);
+                all
+            }
+        }
+    }
+
+    /// Values of all rows, reduced to those that take part.
+    pub(super) fn keep(&self, values: Vec<f64>) -> Vec<f64> {
+        match &self.kept {
+            None => values,
+            Some(kept) => kept.iter().map(|&row| values[row]).collect(),
+        }
+    }
+
+    /// The row of the input behind each row that takes part.
+    pub(super) fn row(&self, position: usize) -> usize {
+        self.kept.as_ref().map_or(position, |kept| kept[position])
+    }
+}
+
+fn place(mut axes: Vec<Vec<f64>>, is_index: bool) -> Result<Places, Error> {
+    if is_index {
+        return Places::index(axes);
+    }
+    let longitude = axes.pop().unwrap_or_default();
+    let latitude = axes.pop().unwrap_or_default();
+    Places::lat_lon(latitude, longitude)
+}
+
+/// The same error with the file in front, and the row of the file rather than of what was kept.
+fn in_file(input: &Input, kept: Option<&[usize]>, error: Error) -> Error {
+    let Error::Place { what, value, row, expected, hint } = error else { return error };
+    let row = kept.map_or(row, |kept| kept[row]);
+    Error::File {
+        path: input.path().to_owned(),
+        problem: format!("{what} {value} at row {row} is not {expected}"),
+        hint: hint.to_owned(),
+    }
+}
+
+/// Looks for rows that cannot take part.
+struct Screening<'a> {
+    input: &'a Input,
+    axes: &'a [Numbers],
+    columns: &'a [Numbers],
+    groups: Option<&'a (&'a str, (Vec<u32>, Option<usize>))>,
+    rows: usize,
+}
+
+impl Screening<'_> {
+    fn kept(&self, on_invalid: OnInvalid) -> Result<Option<Vec<usize>>, Error> {
+        let numbers = || self.axes.iter().chain(self.columns);
+        let clean = numbers().all(|column| column.values.iter().all(|value| value.is_finite()));
+        self.check_groups()?;
+        if clean {
+            return Ok(None);
+        }
+        let is_valid = |row: &usize| numbers().all(|column| column.values[*row].is_finite());
+        let kept: Vec<usize> = (0..self.rows).filter(is_valid).collect();
+        if on_invalid == OnInvalid::Skip {
+            return Ok(Some(kept));
+        }
+        let row = (0..self.rows).find(|row| !is_valid(row)).unwrap_or(0);
+        let Some(column) = numbers().find(|column| !column.values[row].is_finite()) else { return Ok(Some(kept)) };
+        let value = if column.first_null == Some(row) { "null".to_owned() } else { column.values[row].to_string() };
+        Err(Error::InvalidRows {
+            path: self.input.path().to_owned(),
+            column: crate::io::shortened(&column.name, 80),
+            value,
+            row,
+            count: self.rows - kept.len(),
+            hint: "mend the rows, or leave them out with --on-invalid skip",
+        })
+    }
+
+    fn check_groups(&self) -> Result<(), Error> {
+        match self.groups {
+            Some((name, (_, Some(row)))) => {
+                Err(self.input.wrong_column(name, &format!("is null at row {row}"), "give every row a group"))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Results to text and pictures. Formats, never computes.
+
+mod map;
+
+pub use map::{MapPanel, draw_maps};
+
+/// Lines of a name and a text, names aligned.
+#[derive(Debug, Default)]
+pub struct Layout {
+    lines: Vec<(String, String)>,
+}
+
+impl Layout {
+    /// Adds a line.
+    pub fn line(&mut self, name: &str, text: &str) {
+        self.lines.push((name.to_owned(), text.to_owned()));
+    }
+
+    /// All lines as one text.
+    #[must_use]
+    pub fn finish(self) -> String {
+        let width = self.lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        self.lines.iter().map(|(name, text)| format!("{name:<width$}  {text}\n")).collect()
+    }
+}
+
+/// A table with aligned columns: text to the left, numbers to the right.
+#[must_use]
+pub fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut all: Vec<Vec<String>> = vec![header.iter().map(|&name| name.to_owned()).collect()];
+    all.extend(rows);
+    let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..header.len()).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(at, (cell, &width))| if at == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
+            .collect();
+        cells.join("  ") + "\n"
+    };
+    all.iter().map(line).collect()
+}
+
+/// A count with thousands separated.
+#[must_use]
+pub fn number(count: usize) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A share of the range in few digits.
+#[must_use]
+pub fn percent_of_range(share: f64) -> String {
+    if share == 0.0 { "0".to_owned() } else { format!("{share:.1e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_separated() {
+        assert_eq!([0, 12, 999, 1000, 8_452, 1_234_567].map(number), ["0", "12", "999", "1,000", "8,452", "1,234,567"]);
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let rows = [vec!["exact".to_owned(), "0.1".to_owned()], vec!["x".to_owned(), "12.25".to_owned()]];
+        assert_eq!(table(&["engine", "s"], rows.into_iter()), "engine      s\nexact     0.1\nx       12.25\n");
+    }
+}
