@@ -1,4 +1,6 @@
-//! What the machine has and what we took: memory free, memory limit, peak memory, threads.
+//! What the machine has and what we took: memory free, memory limit, peak memory, time, threads.
+
+use std::time::Instant;
 
 use nix::sys::resource::{UsageWho, getrusage};
 
@@ -51,6 +53,29 @@ pub(super) fn peak_memory() -> Option<u64> {
     let kilobytes = u64::try_from(getrusage(UsageWho::RUSAGE_SELF).ok()?.max_rss()).ok()?;
     // Linux counts kilobytes here, macOS bytes.
     Some(if cfg!(target_os = "macos") { kilobytes } else { kilobytes * 1024 })
+}
+
+/// Seconds since the start and since the last look.
+pub(super) struct Stopwatch {
+    start: Instant,
+    last: Instant,
+}
+
+impl Stopwatch {
+    pub(super) fn start() -> Self {
+        let now = Instant::now();
+        Self { start: now, last: now }
+    }
+
+    pub(super) fn lap(&mut self) -> f64 {
+        let seconds = self.last.elapsed().as_secs_f64();
+        self.last = Instant::now();
+        seconds
+    }
+
+    pub(super) fn total(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
 }
 
 /// Starts the threads that all parallel work shares.

@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use serde::Serialize;
 
-use super::machine;
+use super::machine::{self, Stopwatch};
 use super::options::{Data, DataArgs, Inputs, KernelArgs, RunArgs};
 use super::terminal::{self, Bar};
 use crate::engine::{Choice, EngineKind};
@@ -61,7 +60,7 @@ Examples:
     geosmooth smooth --test poses.parquet --prediction x,y --index frame --group video --sigma 3 --c 0.8 -o smoothed.parquet";
 
 pub(super) fn run(args: &Args) -> Result<(), Error> {
-    let start = Instant::now();
+    let mut watch = Stopwatch::start();
     args.running.start()?;
     let engine: EngineKind = args.engine.parse()?;
     if args.matrix.is_some() && engine != EngineKind::Sparse {
@@ -78,26 +77,20 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
     let matrix = args.matrix.as_deref().map(|path| Output::create(path, args.overwrite, &inputs.all())).transpose()?;
 
     let data = args.data.read(&inputs)?;
-    let read = start.elapsed();
+    let read = watch.lap();
     let labelled = data.train.as_ref().map(|train| &train.places);
     let plan = smoother.plan_with(&data.test.places, labelled, &Bar::new("plan", args.running.quiet))?;
-    let planned = start.elapsed();
+    let planned = watch.lap();
     let smoothed = plan.apply_with(&data.predictions(), data.labels(), &Bar::new("apply", args.running.quiet))?;
     let n_effective = if args.certificate { Some(plan.n_effective()?) } else { None };
-    let applied = start.elapsed();
+    let applied = watch.lap();
     output.write(&inputs.test, &new_columns(&names, &data, &smoothed, n_effective.as_deref()))?;
     if let Some(matrix) = matrix {
         write_matrix(matrix, &plan, &data)?;
     }
-    let total = start.elapsed();
+    let written = watch.lap();
 
-    let seconds = Seconds {
-        read: read.as_secs_f64(),
-        plan: (planned - read).as_secs_f64(),
-        apply: (applied - planned).as_secs_f64(),
-        write: (total - applied).as_secs_f64(),
-        total: total.as_secs_f64(),
-    };
+    let seconds = Seconds { read, plan: planned, apply: applied, write: written, total: watch.total() };
     let summary = Summary::new(args, &data, plan.choice(), &smoothed, seconds);
     if args.running.json {
         terminal::print(&(serde_json::to_string(&summary).unwrap_or_default() + "\n"))
@@ -261,7 +254,7 @@ pub(super) fn score_table(scores: &[Scores]) -> String {
 }
 
 fn bound(smoothed: &[Smoothed]) -> Bound {
-    let relative = || smoothed.iter().flat_map(|column| column.relative_bounds());
+    let relative = || smoothed.iter().flat_map(Smoothed::relative_bounds);
     let count = relative().count().max(1) as f64;
     Bound { max: relative().fold(0.0, f64::max), mean: relative().sum::<f64>() / count }
 }

@@ -1,7 +1,7 @@
 //! A Parquet input turned into what smoothing needs: places, columns of numbers, and which rows take part.
 
 use crate::error::Error;
-use crate::io::{CoordinateColumns, CoordinateRequest, Groups, Input, Numbers};
+use crate::io::{CoordinateColumns, CoordinateRequest, GroupColumn, Groups, Input, Numbers};
 use crate::points::Places;
 
 use super::options::OnInvalid;
@@ -32,9 +32,9 @@ impl Table {
     pub(super) fn read(input: &Input, wanted: &Wanted, groups: &mut Groups) -> Result<Self, Error> {
         let CoordinateColumns { axes, is_index, note } = input.coordinates(wanted.coordinates)?;
         let columns = if wanted.columns.is_empty() { Vec::new() } else { input.numbers(wanted.columns)? };
-        let groups = wanted.group.map(|group| input.groups(group, groups).map(|read| (group, read))).transpose()?;
+        let groups = wanted.group.map(|name| input.groups(name, groups)).transpose()?;
         let rows = axes[0].values.len();
-        let kept = Screening { input, axes: &axes, columns: &columns, groups: groups.as_ref(), rows }
+        let kept = Screening { input, axes: &axes, columns: &columns, groups: wanted.group.zip(groups.as_ref()), rows }
             .kept(wanted.on_invalid)?;
         let keep = |values: Vec<f64>| match &kept {
             None => values,
@@ -43,7 +43,7 @@ impl Table {
         let axes: Vec<Vec<f64>> = axes.into_iter().map(|axis| keep(axis.values)).collect();
         let columns = columns.into_iter().map(|column| keep(column.values)).collect();
         let mut places = place(axes, is_index).map_err(|error| in_file(input, kept.as_deref(), error))?;
-        if let Some((_, (ids, _))) = groups {
+        if let Some(GroupColumn { ids, .. }) = groups {
             let ids = match &kept {
                 None => ids,
                 Some(kept) => kept.iter().map(|&row| ids[row]).collect(),
@@ -108,7 +108,7 @@ struct Screening<'a> {
     input: &'a Input,
     axes: &'a [Numbers],
     columns: &'a [Numbers],
-    groups: Option<&'a (&'a str, (Vec<u32>, Option<usize>))>,
+    groups: Option<(&'a str, &'a GroupColumn)>,
     rows: usize,
 }
 
@@ -140,7 +140,7 @@ impl Screening<'_> {
 
     fn check_groups(&self) -> Result<(), Error> {
         match self.groups {
-            Some((name, (_, Some(row)))) => {
+            Some((name, GroupColumn { first_null: Some(row), .. })) => {
                 Err(self.input.wrong_column(name, &format!("is null at row {row}"), "give every row a group"))
             }
             _ => Ok(()),

@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub use auto::{Choice, Counts, choose};
 pub use exact::Exact;
 pub use matrix::Matrix;
-pub use sparse::{Sparse, Truncation};
+pub use sparse::{Sparse, Survey, Truncation};
 
 use crate::error::Error;
 use crate::scene::Scene;

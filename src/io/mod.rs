@@ -9,7 +9,7 @@ mod read;
 pub use geometry::{CoordinateColumns, CoordinateRequest};
 pub use input::Input;
 pub use output::{NewColumn, Output};
-pub use read::{Groups, Numbers};
+pub use read::{GroupColumn, Groups, Numbers};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

@@ -14,7 +14,7 @@ use parquet::arrow::{ARROW_SCHEMA_META_KEY, encode_arrow_schema};
 use parquet::basic::{Compression, Encoding, Repetition, Type as PhysicalType, ZstdLevel};
 use parquet::bloom_filter::Sbbf;
 use parquet::column::writer::ColumnCloseResult;
-use parquet::data_type::{DoubleType, Int64Type};
+use parquet::data_type::{DataType as ParquetType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
@@ -133,14 +133,9 @@ impl Output {
             let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties))?;
             for (rows, columns, weights) in batches {
                 let mut group = writer.next_row_group()?;
-                for integers in [rows, columns] {
-                    let mut column = group.next_column()?.expect("three columns");
-                    column.typed::<Int64Type>().write_batch(&integers, None, None)?;
-                    column.close()?;
-                }
-                let mut column = group.next_column()?.expect("three columns");
-                column.typed::<DoubleType>().write_batch(&weights, None, None)?;
-                column.close()?;
+                add_plain::<Int64Type, _>(&rows, None, &mut group)?;
+                add_plain::<Int64Type, _>(&columns, None, &mut group)?;
+                add_plain::<DoubleType, _>(&weights, None, &mut group)?;
                 group.close()?;
             }
             writer.close()
@@ -221,20 +216,20 @@ fn has_page_index(input: &Input) -> bool {
 
 /// Key-value metadata pass through; the Arrow schema among them, if there is one, learns of the new columns.
 fn properties(input: &Input, columns: &[NewColumn]) -> WriterProperties {
-    let pairs = input.files[0].parquet().file_metadata().key_value_metadata().cloned().unwrap_or_default();
+    let pairs = input.files[0].parquet().file_metadata().key_value_metadata().cloned();
     let extended = || {
         let mut fields: Vec<_> = input.schema().fields().iter().cloned().collect();
         fields.extend(columns.iter().map(|column| Arc::new(Field::new(&column.name, DataType::Float64, true))));
         encode_arrow_schema(&Schema::new_with_metadata(fields, input.schema().metadata().clone()))
     };
-    let pairs = pairs.into_iter().map(|pair| match pair.key.as_str() {
+    let known = |pair: KeyValue| match pair.key.as_str() {
         ARROW_SCHEMA_META_KEY => KeyValue::new(pair.key, extended()),
         _ => pair,
-    });
+    };
     let (statistics, no_index) =
         if has_page_index(input) { (EnabledStatistics::Page, false) } else { (EnabledStatistics::Chunk, true) };
     base_properties()
-        .set_key_value_metadata(Some(pairs.collect()))
+        .set_key_value_metadata(pairs.map(|pairs| pairs.into_iter().map(known).collect()))
         .set_statistics_enabled(statistics)
         .set_offset_index_disabled(no_index)
         .build()
@@ -295,9 +290,18 @@ fn add_column<W: std::io::Write + Send>(
     values: &[Option<f64>],
     out: &mut SerializedRowGroupWriter<'_, W>,
 ) -> Result<(), ParquetError> {
-    let mut column = out.next_column()?.ok_or_else(|| ParquetError::General("a column too many".to_owned()))?;
     let present: Vec<f64> = values.iter().copied().flatten().collect();
     let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
-    column.typed::<DoubleType>().write_batch(&present, Some(&levels), None)?;
+    add_plain::<DoubleType, _>(&present, Some(&levels), out)
+}
+
+/// Encodes the next column of a row group.
+fn add_plain<T: ParquetType, W: std::io::Write + Send>(
+    values: &[T::T],
+    levels: Option<&[i16]>,
+    out: &mut SerializedRowGroupWriter<'_, W>,
+) -> Result<(), ParquetError> {
+    let mut column = out.next_column()?.ok_or_else(|| ParquetError::General("a column too many".to_owned()))?;
+    column.typed::<T>().write_batch(values, levels, None)?;
     column.close()
 }

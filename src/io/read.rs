@@ -25,6 +25,15 @@ pub struct Numbers {
     pub first_null: Option<usize>,
 }
 
+/// The group of each row.
+#[derive(Clone, Debug)]
+pub struct GroupColumn {
+    /// A small number for each row, equal for equal keys.
+    pub ids: Vec<u32>,
+    /// The first row whose key was null.
+    pub first_null: Option<usize>,
+}
+
 /// Gives the same small number to equal group keys, over several inputs.
 #[derive(Debug, Default)]
 pub struct Groups {
@@ -48,15 +57,15 @@ impl Input {
             }
             roots.push(root);
         }
-        let arrays = self.arrays(&roots, |array| as_float(array))?;
+        let arrays = self.arrays(&roots, as_float)?;
         Ok(names.iter().zip(arrays).map(|(name, parts)| join(name, &parts)).collect())
     }
 
-    /// Reads a column of group keys; the second value is the first row that was null.
+    /// Reads a column of group keys.
     ///
     /// # Errors
     /// If the column does not exist or cannot be written as text, or the file is damaged.
-    pub fn groups(&self, name: &str, groups: &mut Groups) -> Result<(Vec<u32>, Option<usize>), Error> {
+    pub fn groups(&self, name: &str, groups: &mut Groups) -> Result<GroupColumn, Error> {
         let (root, field) = self.column(name)?;
         if field.data_type().is_nested() {
             let problem = format!("is {}, not a group", type_name(field.data_type()));
@@ -76,7 +85,7 @@ impl Input {
                 ids.push(groups.id(key.unwrap_or_default()));
             }
         }
-        Ok((ids, first_null))
+        Ok(GroupColumn { ids, first_null })
     }
 
     /// The given top-level columns, each as arrays in row order, after `convert`.

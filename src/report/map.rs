@@ -20,7 +20,7 @@ pub struct MapPanel<'a> {
     pub values: Vec<f64>,
 }
 
-const PANEL: (u32, u32) = (640, 560);
+const PANEL: (u32, u32) = (640, 490);
 const FOOT: u32 = 74;
 const MARGIN: f64 = 18.0;
 const HEAD: f64 = 52.0;
@@ -91,7 +91,7 @@ fn draw_legend(area: &Area, width: u32, limit: f64, legend: &str) -> Drawn {
 fn colour(share: f64) -> RGBColor {
     let share = share.clamp(-1.0, 1.0);
     let end = if share < 0.0 { TOO_LOW } else { TOO_HIGH };
-    let mix = |from: f64, to: f64| (from + (to - from) * share.abs().sqrt()).round() as u8;
+    let mix = |from: f64, to: f64| (from + (to - from) * share.abs()).round() as u8;
     RGBColor(mix(NO_ERROR.0, end.0), mix(NO_ERROR.1, end.1), mix(NO_ERROR.2, end.2))
 }
 

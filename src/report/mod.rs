@@ -20,7 +20,8 @@ impl Layout {
     #[must_use]
     pub fn finish(self) -> String {
         let width = self.lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-        self.lines.iter().map(|(name, text)| format!("{name:<width$}  {text}\n")).collect()
+        let lines: Vec<String> = self.lines.iter().map(|(name, text)| format!("{name:<width$}  {text}\n")).collect();
+        lines.concat()
     }
 }
 

@@ -103,7 +103,7 @@ def through(smooth, tmp_path, table, **writing):
 
 def assert_same(before, after):
     assert after.schema.equals(before.schema, check_metadata=True), f"{before.schema}\n\nbecame\n\n{after.schema}"
-    assert after.schema.metadata == before.schema.metadata
+    assert (after.schema.metadata or {}) == (before.schema.metadata or {})
     assert after.to_pylist() == before.to_pylist()
 
 

@@ -3,6 +3,9 @@
 //! `smoothed = c · W ŷ + (1 − c) · ŷ`, where W averages over the rows to predict, with their predictions, and
 //! the labelled rows, with their labels.
 
+mod span;
+mod weights;
+
 use std::sync::Arc;
 
 use crate::engine::{
@@ -12,6 +15,9 @@ use crate::error::Error;
 use crate::points::Places;
 use crate::scene::{Own, Scene};
 use crate::space::Sigma;
+
+use self::span::{Span, blend};
+pub use self::weights::WeightBatch;
 
 /// What to smooth with. Build one, [`plan`](Self::plan) for some places, [`apply`](SmoothingPlan::apply) to values.
 ///
@@ -153,32 +159,35 @@ impl Smoother {
         let mut sources = vec![(targets, 1.0)];
         sources.extend(labelled.map(|places| (places, self.label_weight)));
         let scene = Arc::new(Scene::new(self.sigma, targets, &sources, self.own)?);
-        let choice = self.choose(&scene);
-        let plan = self.engine_of(choice.engine).plan(scene.clone(), progress)?;
+        let (choice, plan) = self.plan_scene(scene.clone(), progress)?;
         Ok(SmoothingPlan { smoother: self.clone(), scene, plan, choice })
     }
 
-    fn choose(&self, scene: &Scene) -> Choice {
-        if self.engine != EngineKind::Auto {
-            return Choice { engine: self.engine, reason: "as asked" };
+    fn plan_scene(&self, scene: Arc<Scene>, progress: &dyn Progress) -> Result<(Choice, Box<dyn Plan>), Error> {
+        let asked = Choice { engine: self.engine, reason: "as asked" };
+        match self.engine {
+            EngineKind::Exact => Ok((asked, Exact.plan(scene, progress)?)),
+            EngineKind::Sparse => Ok((asked, self.sparse().plan(scene, progress)?)),
+            EngineKind::Auto => {
+                let survey = self.sparse().survey(scene.clone());
+                let choice = choose(&Counts {
+                    targets: scene.target_places() as u64,
+                    sources: scene.source_places() as u64,
+                    nonzeros: survey.nonzeros(),
+                    memory_limit: self.memory_limit.unwrap_or(u64::MAX),
+                });
+                let plan = if choice.engine == EngineKind::Exact {
+                    Exact.plan(scene, progress)?
+                } else {
+                    survey.plan(progress)?
+                };
+                Ok((choice, plan))
+            }
         }
-        choose(&Counts {
-            targets: scene.target_places() as u64,
-            sources: scene.source_places() as u64,
-            nonzeros: self.sparse().estimate_nonzeros(scene),
-            memory_limit: self.memory_limit.unwrap_or(u64::MAX),
-        })
     }
 
     fn sparse(&self) -> Sparse {
         Sparse { truncation: self.truncation, memory_limit: self.memory_limit }
-    }
-
-    fn engine_of(&self, kind: EngineKind) -> Box<dyn Engine> {
-        match kind {
-            EngineKind::Exact => Box::new(Exact),
-            EngineKind::Sparse | EngineKind::Auto => Box::new(self.sparse()),
-        }
     }
 }
 
@@ -208,17 +217,6 @@ impl Smoothed {
     }
 }
 
-/// Entries of W between rows: the target row, the source row (targets first, then labelled rows) and the weight.
-#[derive(Clone, Debug, Default)]
-pub struct WeightBatch {
-    /// Target rows, ascending.
-    pub rows: Vec<usize>,
-    /// Source rows, ascending within a row.
-    pub columns: Vec<usize>,
-    /// Weights; those of a row sum to one.
-    pub weights: Vec<f64>,
-}
-
 impl SmoothingPlan {
     /// The engine that was chosen, and why.
     #[must_use]
@@ -236,60 +234,6 @@ impl SmoothingPlan {
     #[must_use]
     pub fn scene(&self) -> &Scene {
         &self.scene
-    }
-
-    /// W with one row for each target row and one column for each source row, merged places taken apart again, in
-    /// batches of about a million entries.
-    ///
-    /// # Errors
-    /// If the engine keeps no matrix, or taking merged places apart would make it larger than the memory limit.
-    pub fn weights(&self) -> Result<impl Iterator<Item = WeightBatch>, Error> {
-        let matrix =
-            self.matrix().filter(|_| self.scene.layout.own == Own::Counts).ok_or_else(|| Error::Contradiction {
-                message: "this plan keeps no weight matrix between rows".to_owned(),
-                hint: "use the sparse engine, without leave-one-out".to_owned(),
-            })?;
-        let members = Members::of(&self.scene);
-        let layout = &self.scene.layout;
-        let size_of_place: Vec<u64> = (0..layout.targets.len())
-            .map(|place| matrix.row(place).0.iter().map(|&source| members.at(source).len() as u64).sum())
-            .collect();
-        let nonzeros =
-            layout.target_of_row.iter().map(|&place| size_of_place[place as usize]).fold(0, u64::saturating_add);
-        let (need, limit) = (nonzeros.saturating_mul(24), self.smoother.memory_limit.unwrap_or(u64::MAX));
-        if need > limit {
-            return Err(Error::MatrixTooLarge { nonzeros, need, limit });
-        }
-        let rows = layout.target_of_row.len();
-        let mut next = 0;
-        Ok(std::iter::from_fn(move || {
-            let mut batch = WeightBatch::default();
-            while next < rows && batch.rows.len() < WeightBatch::ENOUGH {
-                self.add_row(next, matrix, &members, &mut batch);
-                next += 1;
-            }
-            (!batch.rows.is_empty()).then_some(batch)
-        }))
-    }
-
-    fn add_row(&self, row: usize, matrix: &Matrix, members: &Members, batch: &mut WeightBatch) {
-        let (places, weights) = matrix.row(self.scene.layout.target_of_row[row] as usize);
-        let mut entries: Vec<(usize, f64)> = Vec::new();
-        for (&place, weight) in places.iter().zip(weights) {
-            let share = weight / self.scene.mass[place as usize];
-            entries.extend(
-                members
-                    .at(place)
-                    .iter()
-                    .map(|&source| (source as usize, share * self.scene.weight_of_row(source as usize))),
-            );
-        }
-        entries.sort_unstable_by_key(|(source, _)| *source);
-        for (source, weight) in entries {
-            batch.rows.push(row);
-            batch.columns.push(source);
-            batch.weights.push(weight);
-        }
     }
 
     /// Smooths each column of predictions, together with the labels if the plan has labelled places.
@@ -351,7 +295,7 @@ impl SmoothingPlan {
         for (row, &prediction) in predictions.iter().enumerate() {
             let RowSums { mass, value, error, .. } =
                 self.row_sums(row, sums, Some((&sums.values[k], column, span.to_unit(prediction))));
-            let mean = (mass > 0.0).then(|| span.from_unit(value / mass));
+            let mean = (mass > 0.0).then(|| span.value_at(value / mass));
             smoothed.values.push(mean.map(|mean| blend(c, mean, prediction)));
             // Where c or the range is zero the prediction comes back as it is.
             let exact = c == 0.0 || span.half == 0.0;
@@ -396,50 +340,16 @@ impl SmoothingPlan {
     /// If the second plan that this needs would not fit in memory.
     pub fn n_effective(&self) -> Result<Vec<f64>, Error> {
         let squared = Arc::new(self.scene.squared());
-        let plan = self.smoother.engine_of(self.choice.engine).plan(squared.clone(), &())?;
+        let (_, plan) = self.smoother.clone().engine(self.choice.engine).plan_scene(squared.clone(), &())?;
         let squared = Self { smoother: self.smoother.clone(), scene: squared, plan, choice: self.choice };
         let (first, second) = (self.plan.sums(&[], &()), squared.plan.sums(&[], &()));
         let effective = |row: usize| {
             let (d, squares) = (self.row_sums(row, &first, None), squared.row_sums(row, &second, None));
-            let exponent = 2.0 * d.exponent - squares.exponent;
-            if squares.mass > 0.0 { d.mass * d.mass / squares.mass * exponent.exp2() } else { 0.0 }
+            // By logarithms: for far rows the square of D would underflow.
+            let log2 = |sums: &RowSums| sums.mass.log2() + sums.exponent;
+            if squares.mass > 0.0 { (2.0 * log2(&d) - log2(&squares)).exp2() } else { 0.0 }
         };
         Ok((0..self.scene.layout.target_of_row.len()).map(effective).collect())
-    }
-}
-
-impl WeightBatch {
-    /// Entries after which a batch is handed on.
-    const ENOUGH: usize = 1 << 20;
-}
-
-/// The source rows at each source place.
-struct Members {
-    starts: Vec<u32>,
-    rows: Vec<u32>,
-}
-
-impl Members {
-    fn of(scene: &Scene) -> Self {
-        let place_of = &scene.layout.source_of_row;
-        let mut starts = vec![0; scene.source_places() + 1];
-        for &place in place_of {
-            starts[place as usize + 1] += 1;
-        }
-        for place in 1..starts.len() {
-            starts[place] += starts[place - 1];
-        }
-        let mut next = starts.clone();
-        let mut rows = vec![0; place_of.len()];
-        for (row, &place) in place_of.iter().enumerate() {
-            rows[next[place as usize] as usize] = row as u32;
-            next[place as usize] += 1;
-        }
-        Self { starts, rows }
-    }
-
-    fn at(&self, place: u32) -> &[u32] {
-        &self.rows[self.starts[place as usize] as usize..self.starts[place as usize + 1] as usize]
     }
 }
 
@@ -448,53 +358,6 @@ struct RowSums {
     value: f64,
     error: f64,
     exponent: f64,
-}
-
-/// The interval of the source values, and the way to units of it: centred and scaled so that sums neither overflow
-/// nor lose a common offset, and a constant comes back bit for bit.
-struct Span {
-    low: f64,
-    high: f64,
-    half_centre: f64,
-    half: f64,
-}
-
-impl Span {
-    fn of(parts: &[&[f64]]) -> Self {
-        let values = || parts.iter().flat_map(|part| part.iter().copied());
-        let low = values().fold(f64::INFINITY, f64::min);
-        let high = values().fold(f64::NEG_INFINITY, f64::max);
-        Self { low, high, half_centre: 0.25 * low + 0.25 * high, half: 0.5 * high - 0.5 * low }
-    }
-
-    fn range(&self) -> f64 {
-        2.0 * self.half
-    }
-
-    /// From −½ for the lowest value to ½ for the highest.
-    fn to_unit(&self, value: f64) -> f64 {
-        if self.half == 0.0 { 0.0 } else { (0.5 * value - self.half_centre) / self.half }
-    }
-
-    fn to_units(&self, values: &[f64]) -> Vec<f64> {
-        values.iter().map(|value| self.to_unit(*value)).collect()
-    }
-
-    fn from_unit(&self, unit: f64) -> f64 {
-        if self.half == 0.0 {
-            return self.low;
-        }
-        (2.0 * (self.half_centre + self.half * unit)).clamp(self.low, self.high)
-    }
-}
-
-/// `c·mean + (1 − c)·prediction`, exact where the two are equal or c is 0 or 1.
-fn blend(c: f64, mean: f64, prediction: f64) -> f64 {
-    if c == 1.0 {
-        return mean;
-    }
-    let step = mean - prediction;
-    if step.is_finite() { prediction + c * step } else { c * mean + (1.0 - c) * prediction }
 }
 
 /// Smooths one column of predictions in one call; see [`Smoother`] for more.

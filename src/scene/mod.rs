@@ -3,15 +3,17 @@
 //!
 //! Merging matters beyond speed: ten million flats at one address are one place of weight ten million.
 
-use std::cmp::Ordering;
+mod curve;
+mod rows;
+
 use std::ops::Range;
 use std::sync::Arc;
-
-use rayon::prelude::*;
 
 use crate::error::Error;
 use crate::points::Places;
 use crate::space::{Metric, Sigma, two_sum};
+
+use self::rows::Rows;
 
 /// Whether a row that is both source and target counts in its own sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,241 +177,6 @@ fn check_part(places: &Places, weight: f64, sigma: Sigma, metric: Metric) -> Res
     }
 }
 
-/// All rows of a problem: the targets first, then the parts of the sources that are not the targets again.
-struct Rows<'a> {
-    blocks: Vec<(&'a Places, usize)>,
-    /// First row of each part of the sources, which may be that of the targets.
-    parts: Vec<(usize, f64, usize)>,
-    targets: usize,
-    len: usize,
-}
-
-impl<'a> Rows<'a> {
-    fn new(targets: &'a Places, sources: &[(&'a Places, f64)]) -> Result<Self, Error> {
-        let mut rows =
-            Self { blocks: vec![(targets, 0)], parts: Vec::new(), targets: targets.len(), len: targets.len() };
-        for (places, weight) in sources {
-            let start = if std::ptr::eq(*places, targets) {
-                0
-            } else {
-                rows.blocks.push((places, rows.len));
-                rows.len += places.len();
-                rows.len - places.len()
-            };
-            rows.parts.push((start, *weight, places.len()));
-        }
-        if rows.len >= NOWHERE as usize {
-            return Err(Error::Parameter {
-                name: "number of rows",
-                value: rows.len.to_string(),
-                expected: "below 4294967295",
-            });
-        }
-        Ok(rows)
-    }
-
-    fn locate(&self, row: usize) -> (&'a Places, usize) {
-        let block = self.blocks.partition_point(|(_, start)| *start <= row) - 1;
-        // An empty block shares its start with the next one, which then is the last with that start.
-        let (places, start) = self.blocks[block];
-        (places, row - start)
-    }
-
-    /// Sorts all rows by group, along the curve, then by coordinates, so that equal places are adjacent.
-    fn sort(&self, metric: Metric) -> Sorted {
-        let coordinates: Vec<[f64; 6]> = (0..self.len)
-            .into_par_iter()
-            .map(|row| {
-                let (places, row) = self.locate(row);
-                places.coordinates(row, metric)
-            })
-            .collect();
-        let curve = Curve::around(&coordinates, metric.dimensions());
-        let mut order: Vec<Entry> = (0..self.len)
-            .into_par_iter()
-            .map(|row| {
-                let (places, local) = self.locate(row);
-                Entry { key: curve.key(&coordinates[row]), group: places.group(local), row: row as u32 }
-            })
-            .collect();
-        order.par_sort_unstable_by(|a, b| a.compare(b, &coordinates));
-        Sorted { coordinates, order }
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Entry {
-    key: u64,
-    group: u32,
-    row: u32,
-}
-
-impl Entry {
-    fn compare(&self, other: &Self, coordinates: &[[f64; 6]]) -> Ordering {
-        let by_place = || {
-            let (a, b) = (&coordinates[self.row as usize], &coordinates[other.row as usize]);
-            a.iter().zip(b).map(|(x, y)| x.total_cmp(y)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
-        };
-        (self.group, self.key).cmp(&(other.group, other.key)).then_with(by_place).then(self.row.cmp(&other.row))
-    }
-}
-
-/// A Morton curve over the box that holds all places.
-struct Curve {
-    low: [f64; 3],
-    cells_per_unit: [f64; 3],
-    dimensions: usize,
-    bits: u32,
-}
-
-impl Curve {
-    fn around(places: &[[f64; 6]], dimensions: usize) -> Self {
-        let bits = 63 / dimensions as u32;
-        let mut curve = Self { low: [0.0; 3], cells_per_unit: [0.0; 3], dimensions, bits };
-        for k in 0..dimensions {
-            let low = places.iter().map(|p| p[k]).fold(f64::INFINITY, f64::min);
-            let high = places.iter().map(|p| p[k]).fold(f64::NEG_INFINITY, f64::max);
-            curve.low[k] = low;
-            if high > low {
-                curve.cells_per_unit[k] = ((1_u64 << bits) - 1) as f64 / (high - low);
-            }
-        }
-        curve
-    }
-
-    fn key(&self, place: &[f64; 6]) -> u64 {
-        let cell = |k: usize| ((place[k] - self.low[k]) * self.cells_per_unit[k]) as u64;
-        match self.dimensions {
-            1 => cell(0),
-            2 => spread_by_two(cell(0)) << 1 | spread_by_two(cell(1)),
-            _ => (0..3).fold(0, |key, k| key << 1 | spread_by_three(cell(k).min((1 << self.bits) - 1))),
-        }
-    }
-}
-
-/// Puts a zero between the low 32 bits.
-fn spread_by_two(x: u64) -> u64 {
-    let mut x = x & 0xFFFF_FFFF;
-    for (shift, mask) in [
-        (16, 0x0000_FFFF_0000_FFFF),
-        (8, 0x00FF_00FF_00FF_00FF),
-        (4, 0x0F0F_0F0F_0F0F_0F0F),
-        (2, 0x3333_3333_3333_3333),
-        (1, 0x5555_5555_5555_5555),
-    ] {
-        x = (x | x << shift) & mask;
-    }
-    x
-}
-
-/// Puts two zeros between the low 21 bits.
-fn spread_by_three(x: u64) -> u64 {
-    let mut x = x & 0x1F_FFFF;
-    for (shift, mask) in [
-        (32, 0x001F_0000_0000_FFFF),
-        (16, 0x001F_0000_FF00_00FF),
-        (8, 0x100F_00F0_0F00_F00F),
-        (4, 0x10C3_0C30_C30C_30C3),
-        (2, 0x1249_2492_4924_9249),
-    ] {
-        x = (x | x << shift) & mask;
-    }
-    x
-}
-
-struct Sorted {
-    coordinates: Vec<[f64; 6]>,
-    order: Vec<Entry>,
-}
-
-impl Sorted {
-    fn into_layout(self, metric: Metric, own: Own, rows: &Rows) -> Layout {
-        let is_source = self.rows_with_a_source(rows);
-        let (mut targets, mut sources) = (Gathering::new(metric.axes()), Gathering::new(metric.axes()));
-        let mut home = Vec::new();
-        let mut target_of = vec![NOWHERE; rows.targets];
-        let mut source_of = vec![NOWHERE; rows.len];
-        let mut rest = self.order.as_slice();
-        let mut group = None;
-        while let Some(first) = rest.first() {
-            let place = &self.coordinates[first.row as usize];
-            let count = rest
-                .iter()
-                .take_while(|e| e.group == first.group && &self.coordinates[e.row as usize] == place)
-                .count();
-            let (here, after) = rest.split_at(count);
-            rest = after;
-            if group.replace(first.group) != Some(first.group) {
-                targets.start_group();
-                sources.start_group();
-            }
-            let source = here.iter().any(|e| is_source(e.row)).then(|| sources.push(place));
-            let target = here.iter().any(|e| (e.row as usize) < rows.targets).then(|| targets.push(place));
-            if target.is_some() {
-                home.push(source.unwrap_or(NOWHERE));
-            }
-            for entry in here {
-                if (entry.row as usize) < rows.targets {
-                    target_of[entry.row as usize] = target.unwrap_or(NOWHERE);
-                }
-                source_of[entry.row as usize] = source.unwrap_or(NOWHERE);
-            }
-        }
-        let source_of_row =
-            rows.parts.iter().flat_map(|(start, _, len)| source_of[*start..start + len].iter().copied()).collect();
-        Layout {
-            metric,
-            own,
-            targets: targets.finish(),
-            sources: sources.finish(),
-            home,
-            target_of_row: target_of,
-            source_of_row,
-        }
-    }
-
-    fn rows_with_a_source(&self, rows: &Rows) -> impl Fn(u32) -> bool + use<> {
-        let targets = rows.targets;
-        let targets_are_sources =
-            rows.parts.iter().any(|(start, _, len)| *start == 0 && *len == targets && targets > 0);
-        move |row| row as usize >= targets || targets_are_sources
-    }
-}
-
-/// A cloud while it is being filled.
-struct Gathering {
-    cloud: Cloud,
-}
-
-impl Gathering {
-    fn new(axes: usize) -> Self {
-        Self { cloud: Cloud { axes: vec![Vec::new(); axes], groups: Vec::new() } }
-    }
-
-    fn start_group(&mut self) {
-        let at = self.cloud.len();
-        if let Some(last) = self.cloud.groups.last_mut() {
-            last.end = at;
-        }
-        self.cloud.groups.push(at..at);
-    }
-
-    fn push(&mut self, place: &[f64; 6]) -> u32 {
-        for (axis, coordinate) in self.cloud.axes.iter_mut().zip(place) {
-            axis.push(*coordinate);
-        }
-        (self.cloud.len() - 1) as u32
-    }
-
-    fn finish(mut self) -> Cloud {
-        let len = self.cloud.len();
-        if let Some(last) = self.cloud.groups.last_mut() {
-            last.end = len;
-        }
-        self.cloud
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -440,14 +207,6 @@ mod tests {
             Scene::new(Sigma::index(1.0).unwrap(), &targets, &[(&targets, 1.0), (&labels, 1.0)], Own::Counts).unwrap();
         assert_eq!(scene.layout.targets.groups, [0..2, 2..2, 2..3]);
         assert_eq!(scene.layout.sources.groups, [0..2, 2..3, 3..4]);
-    }
-
-    #[test]
-    fn curve_bits_interleave() {
-        assert_eq!(spread_by_two(0b111), 0b1_0101);
-        assert_eq!(spread_by_three(0b111), 0b100_1001);
-        assert_eq!(spread_by_three((1 << 21) - 1).count_ones(), 21);
-        assert_eq!(spread_by_two(u64::from(u32::MAX)).count_ones(), 32);
     }
 
     #[test]

@@ -1,0 +1,262 @@
+//! k-d trees over the sources, one for each group, and the rows of the matrix that they give.
+
+use std::num::NonZero;
+use std::ops::Range;
+use std::sync::Arc;
+
+use kiddo::{ImmutableKdTree, SquaredEuclidean};
+use pulp::Arch;
+use rayon::prelude::*;
+
+use super::super::matrix::{CHUNK, RowBlock, compensated};
+use super::super::rounding_error;
+use super::Truncation;
+use super::candidates::{Candidates, DecayOf, Weigh};
+use crate::kernel::{Decay, LANES, VANISHED, WithDecay, with_decay};
+use crate::scene::{NOWHERE, Own, Scene};
+
+/// Most targets in a tile: more would not make the one query of the tree noticeably cheaper.
+const TILE: usize = 128;
+/// A tile is at most this part of the reach across, so that its targets share most of their candidates.
+const TILE_PER_REACH: f64 = 0.25;
+/// Tiles looked at to estimate the size of the matrix.
+const SAMPLED_TILES: usize = 64;
+
+/// Neighbouring targets of one group that share a query.
+pub(super) struct Tile {
+    pub(super) targets: Range<usize>,
+    group: usize,
+}
+
+/// A finished block of rows with the sums that belong to it.
+#[derive(Default)]
+pub(super) struct Rows {
+    pub(super) block: RowBlock,
+    pub(super) mass: Vec<f64>,
+    pub(super) error: Vec<f64>,
+    pub(super) exponent: Vec<f64>,
+}
+
+/// Rows of the matrix on request, whatever the metric.
+pub(super) trait Grow: Send + Sync {
+    /// Cuts the targets into runs that share a query.
+    fn tiles(&self) -> Vec<Tile>;
+
+    /// The rows of some consecutive tiles.
+    fn rows(&self, tiles: &[Tile]) -> Rows;
+}
+
+/// Plants the trees for a scene.
+pub(super) fn plant(scene: Arc<Scene>, truncation: Truncation) -> Box<dyn Grow> {
+    with_decay(scene.layout.metric, scene.scale, Plant { scene, truncation })
+}
+
+/// Entries that the matrix would have, from a sample of its tiles.
+pub(super) fn estimate(forest: &dyn Grow, tiles: &[Tile]) -> u64 {
+    let targets: usize = tiles.iter().map(|tile| tile.targets.len()).sum();
+    let step = tiles.len().div_ceil(SAMPLED_TILES).max(1);
+    let sample: Vec<&Tile> = tiles.iter().step_by(step).collect();
+    let sampled: usize = sample.iter().map(|tile| tile.targets.len()).sum();
+    let nonzeros: usize =
+        sample.par_iter().map(|tile| forest.rows(std::slice::from_ref(*tile)).block.columns.len()).sum();
+    (nonzeros as f64 * targets as f64 / sampled.max(1) as f64).ceil() as u64
+}
+
+struct Plant {
+    scene: Arc<Scene>,
+    truncation: Truncation,
+}
+
+impl WithDecay for Plant {
+    type Output = Box<dyn Grow>;
+
+    fn run<D: Decay<A>, const A: usize, const K: usize>(self, decay: D) -> Self::Output {
+        Box::new(Forest::<D, A, K>::plant(decay, self.scene, self.truncation))
+    }
+}
+
+/// What all tiles share: a tree and the total weight for each group.
+struct Forest<D, const A: usize, const K: usize> {
+    decay: D,
+    scene: Arc<Scene>,
+    truncation: Truncation,
+    trees: Vec<ImmutableKdTree<f64, K>>,
+    weights: Vec<f64>,
+}
+
+impl<D: Decay<A>, const A: usize, const K: usize> Grow for Forest<D, A, K> {
+    fn tiles(&self) -> Vec<Tile> {
+        let mut tiles = Vec::new();
+        for (group, targets) in self.scene.layout.targets.groups.iter().enumerate() {
+            let typical = match self.truncation {
+                Truncation::Tolerance(tolerance) => (self.weights[group].max(1.0) / tolerance).log2(),
+                Truncation::Cutoff(sigmas) => decay_at(sigmas),
+            };
+            let across = self.decay.squared_reach(typical).sqrt() * TILE_PER_REACH;
+            let mut start = targets.start;
+            while start < targets.end {
+                let end = self.run_within(start, targets.end, across);
+                tiles.push(Tile { targets: start..end, group });
+                start = end;
+            }
+        }
+        tiles
+    }
+
+    fn rows(&self, tiles: &[Tile]) -> Rows {
+        let mut rows =
+            Rows { block: RowBlock { first: tiles[0].targets.start, ..RowBlock::default() }, ..Rows::default() };
+        let mut candidates = Candidates::default();
+        for tile in tiles {
+            self.add_tile(tile, &mut candidates, &mut rows);
+        }
+        rows.block.columns.shrink_to_fit();
+        rows.block.weights.shrink_to_fit();
+        rows
+    }
+}
+
+impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
+    fn plant(decay: D, scene: Arc<Scene>, truncation: Truncation) -> Self {
+        let tree = |group: &Range<usize>| {
+            let places: Vec<[f64; K]> = group.clone().map(|place| scene.layout.sources.place(place)).collect();
+            ImmutableKdTree::new_from_slice_parallel(&places).expect("places are distinct and fewer than 2^32")
+        };
+        let trees = scene.layout.sources.groups.iter().map(tree).collect();
+        let weights = (0..scene.layout.sources.groups.len()).map(|group| scene.group_mass(group)).collect();
+        Self { decay, scene, truncation, trees, weights }
+    }
+
+    /// The end of the longest run of targets from `start` whose box is at most `across` wide.
+    fn run_within(&self, start: usize, end: usize, across: f64) -> usize {
+        let first: [f64; K] = self.scene.layout.targets.place(start);
+        let (mut low, mut high) = (first, first);
+        for place in start + 1..end.min(start + TILE) {
+            let next: [f64; K] = self.scene.layout.targets.place(place);
+            for k in 0..K {
+                low[k] = low[k].min(next[k]);
+                high[k] = high[k].max(next[k]);
+                if high[k] - low[k] > across {
+                    return place;
+                }
+            }
+        }
+        end.min(start + TILE)
+    }
+
+    fn add_tile(&self, tile: &Tile, candidates: &mut Candidates<A>, rows: &mut Rows) {
+        let limits: Vec<Limits> = tile.targets.clone().map(|target| self.limits(target, tile.group)).collect();
+        self.find(tile, &limits, candidates);
+        for (target, limits) in tile.targets.clone().zip(&limits) {
+            let one = self.scene.layout.targets.place(target);
+            Arch::new().dispatch(Weigh { decay: self.decay, one, shift: limits.shift, candidates });
+            if self.scene.layout.own == Own::LeftOut {
+                candidates.leave_out(self.scene.layout.home[target]);
+            }
+            self.add_row(limits, self.weights[tile.group], candidates, rows);
+        }
+    }
+
+    /// How far to look for one target.
+    fn limits(&self, target: usize, group: usize) -> Limits {
+        match self.truncation {
+            Truncation::Cutoff(sigmas) => Limits { nearest: 0.0, farthest: decay_at(sigmas), shift: 0.0 },
+            Truncation::Tolerance(tolerance) => {
+                let Some((nearest, mass)) = self.nearest(target, group) else { return Limits::NOTHING };
+                // One more than needed, so that at most half of the tolerance goes to what is never seen.
+                let farthest = nearest + (self.weights[group] / (mass * tolerance)).log2() + 1.0;
+                let shift = if farthest > VANISHED { nearest.floor() } else { 0.0 };
+                Limits { nearest, farthest, shift }
+            }
+        }
+    }
+
+    /// Decay and mass of a source near the target, the nearest one but for rounding.
+    fn nearest(&self, target: usize, group: usize) -> Option<(f64, f64)> {
+        let home = self.scene.layout.home[target];
+        if home != NOWHERE && self.scene.layout.own == Own::Counts {
+            return Some((0.0, self.scene.mass[home as usize]));
+        }
+        let start = self.scene.layout.sources.groups[group].start;
+        let place: [f64; K] = self.scene.layout.targets.place(target);
+        let found = self.trees[group]
+            .query(&place)
+            .nearest_n::<SquaredEuclidean<f64>>(NonZero::<usize>::MIN.saturating_add(1))
+            .execute();
+        let found =
+            found.iter().map(|neighbour| start + neighbour.item as usize).find(|source| *source as u32 != home)?;
+        let one: [f64; A] = self.scene.layout.targets.place(target);
+        let many = self.scene.layout.sources.place::<A>(found).map(|coordinate| [coordinate; LANES]);
+        let decay = Arch::new().dispatch(DecayOf { decay: self.decay, many: &many, one: &one })[0];
+        Some((decay, self.scene.mass[found]))
+    }
+
+    /// Finds every source that any target of the tile may need, in ascending order.
+    fn find(&self, tile: &Tile, limits: &[Limits], candidates: &mut Candidates<A>) {
+        let place = |target: usize| -> [f64; K] { self.scene.layout.targets.place(target) };
+        let centre = self.centre(tile);
+        let radius = tile.targets.clone().zip(limits).map(|(target, limits)| {
+            let offset: f64 = place(target).iter().zip(&centre).map(|(x, c)| (x - c) * (x - c)).sum();
+            self.decay.squared_reach(limits.farthest).sqrt() + offset.sqrt()
+        });
+        // A hair more, so that rounding inside the tree loses nobody.
+        let radius = radius.fold(0.0, f64::max) * (1.0 + 1e-12);
+        let start = self.scene.layout.sources.groups[tile.group].start as u32;
+        candidates.clear();
+        self.trees[tile.group]
+            .query(&centre)
+            .within::<SquaredEuclidean<f64>>(radius * radius)
+            .unsorted()
+            .visit(|neighbour| candidates.sources.push(start + neighbour.item));
+        candidates.sources.sort_unstable();
+        candidates.load(&self.scene);
+    }
+
+    /// The middle of the box around a tile.
+    fn centre(&self, tile: &Tile) -> [f64; K] {
+        std::array::from_fn(|k| {
+            let axis = &self.scene.layout.targets.axes[k][tile.targets.clone()];
+            let low = axis.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = axis.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            low + 0.5 * (high - low)
+        })
+    }
+
+    /// Keeps what the truncation asks for and normalises it to a row.
+    fn add_row(&self, limits: &Limits, total: f64, candidates: &mut Candidates<A>, rows: &mut Rows) {
+        // Of what is not a candidate only this is known: it lies beyond the farthest decay.
+        let unseen = (total - candidates.total_mass).max(0.0) * (limits.shift - limits.farthest).exp2();
+        let (cut, dropped) = match self.truncation {
+            Truncation::Cutoff(_) => (limits.farthest, candidates.mass_beyond(limits.farthest)),
+            Truncation::Tolerance(tolerance) => candidates.cheapest_cut(limits, total, tolerance, unseen),
+        };
+        let kept = candidates.keep_within(cut, &mut rows.block);
+        let mass = compensated(rows.block.weights[kept.clone()].chunks(CHUNK).map(|chunk| chunk.iter().sum()));
+        for weight in &mut rows.block.weights[kept] {
+            *weight /= mass;
+        }
+        rows.block.ends.push(rows.block.columns.len());
+        rows.mass.push(mass);
+        rows.exponent.push(-limits.shift);
+        let rounding = if mass > 0.0 { mass * rounding_error(CHUNK, total, mass, -limits.shift) } else { 0.0 };
+        rows.error.push(dropped + unseen + rounding);
+    }
+}
+
+/// The decay of the kernel at so many σ.
+fn decay_at(sigmas: f64) -> f64 {
+    0.5 * sigmas * sigmas * std::f64::consts::LOG2_E
+}
+
+/// How far one target looks, in units of decay.
+pub(super) struct Limits {
+    pub(super) nearest: f64,
+    pub(super) farthest: f64,
+    /// Subtracted from every decay so that far rows do not underflow; a whole number.
+    pub(super) shift: f64,
+}
+
+impl Limits {
+    /// For a target whose group has no source.
+    const NOTHING: Self = Self { nearest: 0.0, farthest: 0.0, shift: 0.0 };
+}

@@ -1,0 +1,164 @@
+//! A kiddo k-d tree truncates the kernel into a sparse, row-normalised weight matrix.
+//!
+//! Neighbouring targets form a tile; one query of the tree finds the candidates of the whole tile, sorted once, and
+//! each target takes its own from them. How far the tree must look is known beforehand: a source at decay x
+//! carries at most `W·2^−x`, and D is at least what the nearest source gives. What was looked at but is not needed
+//! is then dropped, largest decay first, as long as the certificate stays within the tolerance: the cheapest
+//! matrix that keeps the promise, and its error is known rather than feared.
+
+mod candidates;
+mod forest;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use self::forest::{Grow, Rows, Tile, estimate, plant};
+use super::matrix::{BYTES_PER_NONZERO, Matrix};
+use super::{Engine, Plan, Progress, Sums};
+use crate::error::Error;
+use crate::scene::Scene;
+
+/// Where the kernel is cut.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Truncation {
+    /// So that no row is wrong by more than this, relative to the range of the values.
+    Tolerance(f64),
+    /// At this many σ, whatever it costs; the certificate says what it did.
+    Cutoff(f64),
+}
+
+/// The engine of the sparse matrix.
+#[derive(Clone, Copy, Debug)]
+pub struct Sparse {
+    /// Where the kernel is cut.
+    pub truncation: Truncation,
+    /// Bytes that the matrix may take; `None` for no limit.
+    pub memory_limit: Option<u64>,
+}
+
+impl Sparse {
+    /// Smallest tolerance that rounding leaves room for, with a margin of ten.
+    pub const SMALLEST_TOLERANCE: f64 = 1e-12;
+
+    /// Plants the trees and looks at a sample of the rows: enough to know how large the matrix would be.
+    #[must_use]
+    pub fn survey(&self, scene: Arc<Scene>) -> Survey {
+        let forest = plant(scene.clone(), self.truncation);
+        let tiles = forest.tiles();
+        let nonzeros = estimate(forest.as_ref(), &tiles);
+        Survey { scene, forest, tiles, nonzeros, limit: self.memory_limit.unwrap_or(u64::MAX) }
+    }
+}
+
+impl Engine for Sparse {
+    fn name(&self) -> &'static str {
+        "sparse"
+    }
+
+    fn plan(&self, scene: Arc<Scene>, progress: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
+        self.survey(scene).plan(progress)
+    }
+}
+
+/// A sparse plan before the matrix is built.
+pub struct Survey {
+    scene: Arc<Scene>,
+    forest: Box<dyn Grow>,
+    tiles: Vec<Tile>,
+    nonzeros: u64,
+    limit: u64,
+}
+
+/// Target places that one task turns into a block of rows.
+const ROWS_PER_TASK: usize = 2048;
+
+impl Survey {
+    /// Entries that the matrix would have, estimated.
+    #[must_use]
+    pub fn nonzeros(&self) -> u64 {
+        self.nonzeros
+    }
+
+    /// Builds the matrix.
+    ///
+    /// # Errors
+    /// If it would not fit in the memory limit.
+    pub fn plan(self, progress: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
+        self.check(self.nonzeros)?;
+        let tasks = share_out(&self.tiles);
+        progress.start(tasks.len() as u64);
+        let built = AtomicU64::new(0);
+        let rows = tasks
+            .into_par_iter()
+            .map(|task| {
+                // The estimate may have been low: what is built counts too.
+                self.check(built.load(Ordering::Relaxed))?;
+                let rows = self.forest.rows(task);
+                built.fetch_add(rows.block.columns.len() as u64, Ordering::Relaxed);
+                progress.advance(1);
+                Ok(rows)
+            })
+            .collect::<Result<Vec<Rows>, Error>>()?;
+        Ok(Box::new(SparsePlan::new(self.scene, rows)))
+    }
+
+    fn check(&self, nonzeros: u64) -> Result<(), Error> {
+        let (need, limit) = (nonzeros.saturating_mul(BYTES_PER_NONZERO), self.limit);
+        if need > limit { Err(Error::MatrixTooLarge { nonzeros, need, limit }) } else { Ok(()) }
+    }
+}
+
+/// Cuts the tiles into runs of about [`ROWS_PER_TASK`] targets.
+fn share_out(tiles: &[Tile]) -> Vec<&[Tile]> {
+    let mut tasks = Vec::new();
+    let (mut start, mut rows) = (0, 0);
+    for (end, tile) in tiles.iter().enumerate() {
+        rows += tile.targets.len();
+        if rows >= ROWS_PER_TASK {
+            tasks.push(&tiles[start..=end]);
+            (start, rows) = (end + 1, 0);
+        }
+    }
+    tasks.push(&tiles[start..]);
+    tasks.retain(|task| !task.is_empty());
+    tasks
+}
+
+struct SparsePlan {
+    scene: Arc<Scene>,
+    matrix: Matrix,
+    mass: Vec<f64>,
+    error: Vec<f64>,
+    exponent: Vec<f64>,
+}
+
+impl SparsePlan {
+    fn new(scene: Arc<Scene>, rows: Vec<Rows>) -> Self {
+        let mut plan =
+            Self { scene, matrix: Matrix::default(), mass: Vec::new(), error: Vec::new(), exponent: Vec::new() };
+        for rows in rows {
+            plan.matrix.blocks.push(rows.block);
+            plan.mass.extend(rows.mass);
+            plan.error.extend(rows.error);
+            plan.exponent.extend(rows.exponent);
+        }
+        plan
+    }
+}
+
+impl Plan for SparsePlan {
+    fn sums(&self, columns: &[Vec<f64>], _: &dyn Progress) -> Sums {
+        let mean = |column: &Vec<f64>| column.iter().zip(&self.scene.mass).map(|(sum, mass)| sum / mass).collect();
+        let mut values = self.matrix.apply(&columns.iter().map(mean).collect::<Vec<_>>());
+        for column in &mut values {
+            column.iter_mut().zip(&self.mass).for_each(|(value, mass)| *value *= mass);
+        }
+        Sums { mass: self.mass.clone(), values, error: self.error.clone(), exponent: self.exponent.clone() }
+    }
+
+    fn matrix(&self) -> Option<&Matrix> {
+        Some(&self.matrix)
+    }
+}

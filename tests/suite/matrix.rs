@@ -1,0 +1,60 @@
+//! The weight matrix that the sparse engine keeps.
+
+use geosmooth::Error;
+use geosmooth::engine::EngineKind;
+
+use crate::problem::{Problem, SHAPES, SPACES, Shape, Space, all, refused, smoother};
+
+#[test]
+fn rows_sum_to_one_and_reproduce_the_output() {
+    for shape in SHAPES {
+        for space in SPACES {
+            let problem = Problem::new(shape, space, 200, 2);
+            let smoother = smoother(space.sigma(0.03), 1.0).label_weight(2.5).unwrap().engine(EngineKind::Sparse);
+            let plan = smoother.plan(&problem.targets, Some(&problem.labelled)).unwrap();
+            let smoothed = all(&plan.apply(&[&problem.predictions], Some(&problem.labels)).unwrap()[0]);
+            let values: Vec<f64> = problem.predictions.iter().chain(&problem.labels).copied().collect();
+            let (mut sums, mut products, mut last) = (vec![0.0; 200], vec![0.0; 200], vec![None; 200]);
+            for batch in plan.weights().unwrap() {
+                for ((row, column), weight) in batch.rows.into_iter().zip(batch.columns).zip(batch.weights) {
+                    assert!(weight > 0.0 && last[row] < Some(column), "columns ascend");
+                    last[row] = Some(column);
+                    sums[row] += weight;
+                    products[row] += weight * values[column];
+                }
+            }
+            for row in 0..200 {
+                assert!((sums[row] - 1.0_f64).abs() < 1e-13, "{shape:?} in {space:?}: row {row} sums to {}", sums[row]);
+                assert!((products[row] - smoothed[row]).abs() < 1e-10, "{shape:?} in {space:?}: row {row}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_matrix_over_the_limit_is_refused_before_it_is_built() {
+    let problem = Problem::new(Shape::Uniform, Space::Index(2), 3000, 6);
+    let smoother = smoother(Space::Index(2).sigma(0.5), 1.0).memory_limit(1_000_000);
+    match smoother.clone().engine(EngineKind::Sparse).plan(&problem.targets, Some(&problem.labelled)) {
+        Err(Error::MatrixTooLarge { nonzeros, need, limit }) => {
+            assert!((nonzeros as f64 / 18e6 - 1.0).abs() < 0.3, "{nonzeros} should be near 18 million");
+            assert_eq!((need, limit), (nonzeros * 12, 1_000_000));
+        }
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("should have been refused"),
+    }
+    // The automatic choice goes another way instead.
+    let plan = smoother.plan(&problem.targets, Some(&problem.labelled)).unwrap();
+    assert_eq!(plan.choice().engine, EngineKind::Exact);
+    assert!(refused(plan.weights().map(|_| ())).contains("no weight matrix"));
+}
+
+#[test]
+fn taking_a_tower_apart_is_refused_when_it_would_not_fit() {
+    // A million flats at one address are one place, but a million times a million entries between rows.
+    let tower = Space::Degrees.places(&vec![[0.5; 3]; 1_000_000]);
+    let smoother = smoother(Space::Degrees.sigma(0.01), 1.0).memory_limit(1 << 30).engine(EngineKind::Sparse);
+    let plan = smoother.plan(&tower, None).unwrap();
+    assert_eq!(plan.matrix().unwrap().nonzeros(), 1);
+    assert!(refused(plan.weights().map(|_| ())).contains("1000000000000 non-zeros"));
+}
