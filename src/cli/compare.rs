@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
     let inputs = args.data.open()?;
     let memory = args.running.memory_for_matrix(inputs.rows(), args.data.prediction.len())?;
     let smoother = args.kernel.smoother(args.c, EngineKind::Exact, memory)?;
-    let data = args.data.read(&inputs)?;
+    let data = args.data.read(&inputs, args.running.quiet)?;
     let comparison = compare(&smoother, &engines, args.kernel.tolerance, &data, args.running.quiet)?;
     if args.running.json {
         terminal::print(&(serde_json::to_string(&comparison).unwrap_or_default() + "\n"))

@@ -178,7 +178,8 @@ impl DataArgs {
         Ok(Inputs { test: Input::open(&self.test)?, train: self.train.as_deref().map(Input::open).transpose()? })
     }
 
-    pub(super) fn read(&self, inputs: &Inputs) -> Result<Data, Error> {
+    pub(super) fn read(&self, inputs: &Inputs, quiet: bool) -> Result<Data, Error> {
+        let _reading = terminal::spinner("read", quiet);
         let coordinates = self.coordinates();
         let mut groups = Groups::default();
         let mut read = |input: &Input, columns: &[&str]| {

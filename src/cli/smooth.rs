@@ -11,7 +11,7 @@ use super::terminal::{self, Bar};
 use crate::engine::{Choice, EngineKind};
 use crate::error::{Error, bytes};
 use crate::io::{NewColumn, Output};
-use crate::report::{Layout as Text, number, percent_of_range};
+use crate::report::{Layout as Text, number, percent_of_range, short};
 use crate::score::Score;
 use crate::smoother::{Smoothed, SmoothingPlan};
 
@@ -76,7 +76,7 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
     let output = Output::create(&args.output, args.overwrite, &inputs.all())?;
     let matrix = args.matrix.as_deref().map(|path| Output::create(path, args.overwrite, &inputs.all())).transpose()?;
 
-    let data = args.data.read(&inputs)?;
+    let data = args.data.read(&inputs, args.running.quiet)?;
     let read = watch.lap();
     let labelled = data.train.as_ref().map(|train| &train.places);
     let plan = smoother.plan_with(&data.test.places, labelled, &Bar::new("plan", args.running.quiet))?;
@@ -84,10 +84,12 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
     let smoothed = plan.apply_with(&data.predictions(), data.labels(), &Bar::new("apply", args.running.quiet))?;
     let n_effective = if args.certificate { Some(plan.n_effective()?) } else { None };
     let applied = watch.lap();
+    let writing = terminal::spinner("write", args.running.quiet);
     output.write(&inputs.test, &new_columns(&names, &data, &smoothed, n_effective.as_deref()))?;
     if let Some(matrix) = matrix {
         write_matrix(matrix, &plan, &data)?;
     }
+    drop(writing);
     let written = watch.lap();
 
     let seconds = Seconds { read, plan: planned, apply: applied, write: written, total: watch.total() };
@@ -240,7 +242,7 @@ impl<'a> Summary<'a> {
 
 /// Scores before and after, for people.
 pub(super) fn score_table(scores: &[Scores]) -> String {
-    let change = |before: f64, after: f64| format!("{before:.4} -> {after:.4}");
+    let change = |before: f64, after: f64| format!("{} -> {}", short(before), short(after));
     let r2 = |score: &Score| score.r2.unwrap_or(f64::NAN);
     let rows = scores.iter().map(|s| {
         vec![

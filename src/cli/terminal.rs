@@ -101,6 +101,19 @@ impl Bar {
     }
 }
 
+/// A sign of life for work whose end is not known: reading and writing files.
+pub(super) fn spinner(what: &'static str, quiet: bool) -> Bar {
+    let bar = Bar::new(what, quiet);
+    if !bar.bar.is_hidden() {
+        bar.bar.set_style(
+            ProgressStyle::with_template("{msg:>6} {spinner} {elapsed}")
+                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        );
+        bar.bar.enable_steady_tick(std::time::Duration::from_millis(100));
+    }
+    bar
+}
+
 impl Progress for Bar {
     fn start(&self, total: u64) {
         self.bar.set_length(total);

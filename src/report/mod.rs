@@ -58,6 +58,13 @@ pub fn number(count: usize) -> String {
     text
 }
 
+/// A value with five digits or so, whatever its size.
+#[must_use]
+pub fn short(value: f64) -> String {
+    let before_point = if value.abs() < 1.0 { 1 } else { value.abs().log10() as usize + 1 };
+    format!("{value:.*}", 5_usize.saturating_sub(before_point))
+}
+
 /// A share of the range in few digits.
 #[must_use]
 pub fn percent_of_range(share: f64) -> String {
@@ -71,6 +78,14 @@ mod tests {
     #[test]
     fn thousands_are_separated() {
         assert_eq!([0, 12, 999, 1000, 8_452, 1_234_567].map(number), ["0", "12", "999", "1,000", "8,452", "1,234,567"]);
+    }
+
+    #[test]
+    fn values_are_short() {
+        assert_eq!(
+            [0.0, 0.81359, -0.0845, 12.3456, 83_644.676, 1e9].map(short),
+            ["0.0000", "0.8136", "-0.0845", "12.346", "83645", "1000000000"]
+        );
     }
 
     #[test]

@@ -233,7 +233,7 @@ def much(tmp_path_factory):
 def test_68_killed(binary, much, tmp_path, earlier):
     """At any moment: under the final name there is what was there before, or the whole result."""
     out = tmp_path / "out.parquet"
-    flags = flags_with_defaults({"test": much, "output": out, "sigma": "30m"}) | ({"overwrite": True} if earlier else {})
+    flags = flags_with_defaults({"test": much, "output": out, "sigma": "1m"}) | ({"overwrite": True} if earlier else {})
     command = [binary, "smooth", *map(str, as_arguments(flags))]
     start = time.monotonic()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

@@ -32,12 +32,12 @@ def moved(table, name, row, value):
 
 
 @pytest.mark.parametrize(("name", "value"), [
-    ("latitude", 90.001), ("latitude", -91.0), ("latitude", 1e300), ("longitude", 360.5), ("longitude", -180.5),
+    ("latitude", 90.001), ("latitude", -91), ("latitude", 9999), ("longitude", 360.5), ("longitude", -180.5),
 ])  # fmt: skip
 @pytest.mark.parametrize("sigma", ["500m", "0.01deg"])
 def test_37_off_the_earth(refused, written, name, value, sigma):
     test = written(moved(test_rows(), name, 99, value))
-    refused("test.parquet", name, f"{value:.0f}" if value == 1e300 else value, "row 99", test=test, sigma=sigma, hint="projected")
+    refused("test.parquet", name, f" {value} ", "row 99", test=test, sigma=sigma, hint="projected")
 
 
 def test_37_labels_off_the_earth(refused, written):
@@ -187,7 +187,7 @@ def test_44_lines_and_grids(smooth, written, pattern, sigma, engine):
 def test_45_an_outlier_a_billion_sigma_away(smooth, written, sigma, engine):
     rng = np.random.default_rng(9)
     crowd = [centre + rng.normal(0, 2e-8, 150) for centre in TOWN]
-    crowd[0][77] += 10
+    crowd[0][77] += 10.1
     test = placed(test_rows(), *crowd)
     assert dense.in_sigmas(sigma, at(test)[77:78], at(test)[:1]).min() >= 1e9
     out = smooth(written(test), sigma=sigma, engine=engine)
@@ -209,9 +209,10 @@ def test_45_an_outlier_on_index_columns(smooth, written, engine):
 @pytest.mark.parametrize("sigma", ["500m", "0.0045deg"])
 def test_46_an_isolated_row_six_sigma_from_a_city(smooth, written, sigma, engine):
     """The city's weight on the lonely row is far from negligible: cutting at 5 sigma would lose it."""
-    n = 40_000
+    n, addresses = 300_000, 500
     rng = np.random.default_rng(10)
-    north, east = (centre + rng.normal(0, 1e-4, n) for centre in TOWN)
+    address = rng.integers(0, addresses, n)
+    north, east = (centre + rng.normal(0, 1e-4, addresses)[address] for centre in TOWN)
     degrees = 0.0045 if sigma.endswith("deg") else np.degrees(500 / dense.EARTH_RADIUS)
     north[0], east[0] = TOWN[0] + 6 * degrees, TOWN[1]
     values = 200 + 100 * (north > TOWN[0]) + rng.normal(0, 1, n)
@@ -219,7 +220,7 @@ def test_46_an_isolated_row_six_sigma_from_a_city(smooth, written, sigma, engine
     test = pa.table({"latitude": north, "longitude": east, "xgb": values})
     places = at(test)
     k = np.exp(-(dense.in_sigmas(sigma, places[:3], places) ** 2) / 2)
-    assert k[0, 1:].sum() > 1e-4, "the city must matter"
+    assert k[0, 1:].sum() > 1e-3, "the city must matter"
     smoothed = pq.read_table(smooth(written(test), sigma=sigma, engine=engine))["xgb_smoothed"].to_numpy()
     assert abs(smoothed[:3] - dense.mean(k, values)).max() <= 1e-6 * np.ptp(values)
 

@@ -106,9 +106,12 @@ impl<D: Decay<A>, const A: usize, const K: usize> Grow for Forest<D, A, K> {
     fn rows(&self, tiles: &[Tile]) -> Rows {
         let mut rows =
             Rows { block: RowBlock { first: tiles[0].targets.start, ..RowBlock::default() }, ..Rows::default() };
-        let mut candidates = Candidates::default();
+        let (mut candidates, mut limits) = (Candidates::default(), Vec::with_capacity(TILE));
         for tile in tiles {
-            self.add_tile(tile, &mut candidates, &mut rows);
+            limits.clear();
+            limits.extend(tile.targets.clone().map(|target| self.limits(target, tile.group)));
+            self.find(tile, &limits, &mut candidates);
+            self.add_tile(tile, &limits, &mut candidates, &mut rows);
         }
         rows.block.columns.shrink_to_fit();
         rows.block.weights.shrink_to_fit();
@@ -144,10 +147,8 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         end.min(start + TILE)
     }
 
-    fn add_tile(&self, tile: &Tile, candidates: &mut Candidates<A>, rows: &mut Rows) {
-        let limits: Vec<Limits> = tile.targets.clone().map(|target| self.limits(target, tile.group)).collect();
-        self.find(tile, &limits, candidates);
-        for (target, limits) in tile.targets.clone().zip(&limits) {
+    fn add_tile(&self, tile: &Tile, limits: &[Limits], candidates: &mut Candidates<A>, rows: &mut Rows) {
+        for (target, limits) in tile.targets.clone().zip(limits) {
             let one = self.scene.layout.targets.place(target);
             Arch::new().dispatch(Weigh { decay: self.decay, one, shift: limits.shift, candidates });
             if self.scene.layout.own == Own::LeftOut {
