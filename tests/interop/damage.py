@@ -76,7 +76,7 @@ def assert_explained(process, code, names, hint=""):
 
 
 def temporary_files(folder):
-    return [path.name for path in folder.iterdir() if path.name.startswith(".geosmooth-")]
+    return list(folder.glob(".geosmooth-*"))
 
 
 @pytest.fixture

@@ -160,11 +160,31 @@ def test_62_folder_without_permission(binary, written, tmp_path):
 
 
 def assert_folder_is_tried_first(binary, written, tmp_path, flag, path):
-    values = test_rows(20)["xgb"].to_pylist()
-    spoilt = written(with_column(test_rows(20), "xgb", pa.array([*values[:19], None])), "spoilt.parquet")
-    flags = {"test": spoilt, "output": tmp_path / "out.parquet", "engine": "sparse"} | {flag: path}
-    assert_explained(run(binary, flags), 1, [path], "folder")
+    flags = {"test": written(with_a_bad_row(), "spoilt.parquet"), "output": tmp_path / "out.parquet", "engine": "sparse"}
+    assert_explained(run(binary, flags | {flag: path}), 1, [path], "folder")
     assert not (tmp_path / "out.parquet").exists() and temporary_files(tmp_path) == []
+
+
+def with_a_bad_row():
+    return with_column(test_rows(20), "xgb", pa.array([*test_rows(20)["xgb"].to_pylist()[:19], None]))
+
+
+NO_NAMES = {
+    "a folder to be": lambda tmp_path: f"{tmp_path}/folder/",
+    "too long": lambda tmp_path: tmp_path / ("n" * 300),
+    "a symlink to nowhere": lambda tmp_path: (tmp_path / "link").symlink_to("nowhere") or tmp_path / "link",
+}
+
+
+@pytest.mark.parametrize("name", NO_NAMES)
+def test_62_name_that_cannot_be_written(binary, written, tmp_path, name):
+    """Found out before the rows are read, of which one is bad; and nobody is sent to look for space on the disk."""
+    path = NO_NAMES[name](tmp_path)
+    process = run(binary, {"test": written(with_a_bad_row()), "output": path})
+    assert process.returncode in (1, 2)
+    assert_explained(process, process.returncode, [path])
+    assert b"disk full" not in process.stderr
+    assert sorted(file.name for file in tmp_path.iterdir()) == (["link", "test.parquet"] if "link" in name else ["test.parquet"])
 
 
 @pytest.mark.parametrize("output", ["folder", "/dev/null", "/dev/full", ""])
@@ -229,6 +249,30 @@ def much(tmp_path_factory):
     return path
 
 
+def kill_after(seconds):
+    def wait(process, folder):
+        time.sleep(seconds)
+
+    return wait
+
+
+def kill_at_size(size):
+    """Once the temporary file has grown to this size, or the process has ended."""
+
+    def wait(process, folder):
+        while process.poll() is None and max(map(written_so_far, temporary_files(folder)), default=-1) < size:
+            time.sleep(1e-4)
+
+    return wait
+
+
+def written_so_far(path):
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return -1
+
+
 @pytest.mark.parametrize("earlier", [False, True], ids=["no output yet", "an earlier output"])
 def test_68_killed(binary, much, tmp_path, earlier):
     """At any moment: under the final name there is what was there before, or the whole result."""
@@ -237,26 +281,24 @@ def test_68_killed(binary, much, tmp_path, earlier):
     command = [binary, "smooth", *map(str, as_arguments(flags))]
     start = time.monotonic()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    duration = time.monotonic() - start
-    whole = out.read_bytes()
+    duration, whole = time.monotonic() - start, out.read_bytes()
+    before = EARLIER if earlier else None
 
-    rng, killed, in_the_writing = np.random.default_rng(14), 0, 0
-    for moment in rng.permutation(np.linspace(0, duration, 24)):
-        out.unlink()
+    found = []
+    moments = [kill_after(t) for t in np.linspace(0, duration, 16)]
+    moments += [kill_at_size(size) for size in np.linspace(1, len(whole), 16)]
+    for wait in moments:
+        out.unlink(missing_ok=True)
         if earlier:
             out.write_bytes(EARLIER)
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-            time.sleep(moment)
+            wait(process, tmp_path)
             process.kill()
-        killed += process.returncode == -signal.SIGKILL
-        partial = [tmp_path / name for name in temporary_files(tmp_path)]
-        in_the_writing += any(path.stat().st_size for path in partial)
-        for path in partial:
+        left = temporary_files(tmp_path)
+        half_written = process.returncode == -signal.SIGKILL and any(path.stat().st_size for path in left)
+        for path in left:
             path.unlink()
-        if out.exists():
-            assert out.read_bytes() in ([EARLIER, whole] if earlier else [whole])
-        else:
-            assert not earlier
-            out.write_bytes(b"")
-    assert killed >= 12, "the run is too short to be killed"
-    assert in_the_writing >= 1, "no kill fell into the writing"
+        found.append((out.read_bytes() if out.exists() else None, half_written))
+    assert all(content in (before, whole) for content, _ in found)
+    assert any(content == before for content, _ in found)
+    assert sum(half_written for _, half_written in found) >= 3, "too few kills fell into the writing"

@@ -6,9 +6,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-import dense
 from damage import assert_explained, refused, run, temporary_files, written
-from sample import Reference, at, column, test_rows, train_rows
+from sample import Reference, column, test_rows, train_rows
 
 ENGINES = pytest.mark.parametrize("engine", ["exact", "sparse"])
 
@@ -52,15 +51,17 @@ def test_52_sigma_of_a_million_kilometres(smooth, written, engine):
 
 
 @pytest.mark.parametrize(("tolerance", "said"), [
-    ("0", "is 0,"), ("-1", "is -1,"), ("-1e-6", "0.000001"), ("1e-17", "1e-12"), ("1e-13", "1e-12"), ("2", "is 2,"), ("1.0001", "is 1.0001,"), ("nan", "is NaN,"), ("inf", "is inf,"), ("tiny", "'tiny'"),
+    ("0", "is 0,"), ("-1", "is -1,"), ("-1e-6", "is -"), ("1e-17", "1e-12"), ("1e-13", "1e-12"), ("2", "is 2,"), ("1.0001", "is 1.0001,"), ("nan", "is NaN,"), ("inf", "is inf,"), ("tiny", "'tiny'"),
 ])  # fmt: skip
 def test_53_tolerance(refused, written, tolerance, said):
     refused("tolerance", said, test=written(test_rows(20)), tolerance=tolerance)
 
 
-@pytest.mark.parametrize("cutoff", ["0", "-3", "nan", "inf", "1e9", "three"])
-def test_53_cutoff(refused, written, cutoff):
-    refused("cutoff", cutoff.replace("nan", "NaN").replace("1e9", "1000000000"), test=written(test_rows(20)), cutoff=cutoff)
+@pytest.mark.parametrize(("cutoff", "said"), [
+    ("0", "is 0,"), ("-3", "is -3,"), ("nan", "is NaN,"), ("inf", "is inf,"), ("1e9", "is 1"), ("three", "'three'"),
+])  # fmt: skip
+def test_53_cutoff(refused, written, cutoff, said):
+    refused("cutoff", said, test=written(test_rows(20)), cutoff=cutoff)
 
 
 @pytest.mark.parametrize("tolerance", ["1e-12", "1"])
@@ -70,10 +71,11 @@ def test_53_the_ends_of_the_tolerance(smooth, written, tolerance):
     Reference(test, train).assert_close(out, float(tolerance) + 1e-13)
 
 
-@pytest.mark.parametrize("c", ["-0.1", "1.1", "-1e-300", "1.0000000000000002", "nan", "inf", "-inf", "half", "", "50%"])
-def test_54_c_outside(refused, written, c):
-    said = {"nan": "NaN", "-1e-300": "c is -0.000"}.get(c, c)
-    refused("c", said, test=written(test_rows(20)), c=c)
+@pytest.mark.parametrize(("c", "said"), [
+    ("-0.1", "c is -0.1,"), ("1.1", "c is 1.1,"), ("-1e-300", "c is -"), ("1.0000000000000002", "c is 1.0000000000000002,"), ("nan", "c is NaN,"), ("inf", "c is inf,"), ("-inf", "c is -inf,"), ("half", "'half' for '--c"), ("", "'' for '--c"), ("50%", "'50%' for '--c"),
+])  # fmt: skip
+def test_54_c_outside(refused, written, c, said):
+    refused(said, test=written(test_rows(20)), c=c)
 
 
 @pytest.mark.parametrize("c", ["0", "-0.0", "1"])

@@ -14,7 +14,6 @@ from damage import (
     refused,
     run,
     sound_bytes,
-    temporary_files,
     with_arrow_schema,
     with_footer_length,
     written,
@@ -66,7 +65,7 @@ def test_06_truncated(binary, tmp_path):
 
 @pytest.mark.parametrize("where", ["test", "train"])
 @pytest.mark.parametrize("row_groups", [0, 1])
-def test_16_no_row_groups(smooth, written, tmp_path, row_groups, where):
+def test_16_no_row_groups(smooth, tmp_path, row_groups, where):
     tables = {"test": test_rows(), "train": train_rows()}
     tables[where] = tables[where].slice(0, 0)
     for name, table in tables.items():

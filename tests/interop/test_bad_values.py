@@ -5,9 +5,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from damage import refused, written
+import dense
+from damage import assert_explained, refused, run, written
 from sample import Reference, column, test_rows, train_rows, with_column
 
+ENGINES = pytest.mark.parametrize("engine", ["exact", "sparse"])
 INVALID = {"null": None, "NaN": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 ROWS_HIT = [7, 60, 149]
 
@@ -40,7 +42,7 @@ def test_30_the_row_is_counted_through_all_files(refused, tmp_path):
     refused("'xgb'", "row 307", test=tmp_path / "parts")
 
 
-@pytest.mark.parametrize("engine", ["exact", "sparse"])
+@ENGINES
 @pytest.mark.parametrize("value", INVALID)
 def test_30_skipped(smooth, written, value, engine):
     test, train = spoilt(test_rows(), "xgb", INVALID[value]), spoilt(train_rows(), "price", INVALID[value])
@@ -52,7 +54,7 @@ def test_30_skipped(smooth, written, value, engine):
     assert abs(smoothed.take(kept[0]).to_numpy() - reference.smoothed).max() <= 1e-6 * reference.range
 
 
-@pytest.mark.parametrize("engine", ["exact", "sparse"])
+@ENGINES
 @pytest.mark.parametrize("value", [0.1, 1 / 3, -7e-300, 1e308, 5e-324, 123456.789, 0.0])
 def test_33_all_equal_comes_back_bit_by_bit(smooth, written, value, engine):
     test = with_column(test_rows(), "xgb", pa.array(np.full(150, value)))
@@ -62,7 +64,7 @@ def test_33_all_equal_comes_back_bit_by_bit(smooth, written, value, engine):
     assert (bits == np.float64(value).view(np.uint64)).all()
 
 
-@pytest.mark.parametrize("engine", ["exact", "sparse"])
+@ENGINES
 def test_36_label_weight_0(smooth, written, engine):
     """Labels without weight are as good as no labels, however wild they are."""
     train = with_column(train_rows(), "price", pa.array(column(train_rows(), "price") * 1e6))
@@ -70,12 +72,26 @@ def test_36_label_weight_0(smooth, written, engine):
     Reference(test_rows()).assert_close(out, 1e-6)
 
 
-@pytest.mark.parametrize("engine", ["exact", "sparse"])
+@ENGINES
 @pytest.mark.parametrize("weight", [1e-12, 1e12])
 def test_36_label_weight_tiny_or_huge(smooth, written, weight, engine):
     test, train = test_rows(), train_rows()
     out = smooth(written(test), written(train, "train.parquet"), label_weight=weight, engine=engine)
     Reference(test, train, label_weight=weight).assert_close(out, 1e-6)
+
+
+@ENGINES
+@pytest.mark.parametrize("weight", ["1e200", "1e308"])
+def test_36_label_weight_beyond_reason(binary, written, tmp_path, weight, engine):
+    """Refused, or right: labels alone count then, as they do from 1e40 on."""
+    test, train, out = test_rows(), train_rows(), tmp_path / "out.parquet"
+    flags = {"test": written(test), "train": written(train, "train.parquet"), "label": "price", "label_weight": weight}
+    process = run(binary, flags | {"output": out, "engine": engine, "certificate": True})
+    if process.returncode != 0:
+        return assert_explained(process, 2, ["label", "weight"])
+    reference = Reference(test, train, label_weight=1e40)
+    reference.assert_close(out, 1e-6)
+    assert abs(pq.read_table(out)["n_effective"].to_numpy() / dense.n_effective(reference.kernel) - 1).max() <= 1e-4
 
 
 @pytest.mark.parametrize("weight", ["-1", "-0.001", "nan", "NaN", "inf", "-inf", "1e400", "much", ""])

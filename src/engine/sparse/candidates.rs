@@ -1,8 +1,8 @@
-//! The sources near a tile, weighed for one target at a time, and how many of them the tolerance lets go.
+//! The sources near a tile, narrowed down and weighed for one target at a time, and how many of them the tolerance lets go.
 
 use std::ops::Range;
 
-use pulp::{Simd, WithSimd};
+use pulp::{Arch, Simd, WithSimd};
 
 use super::super::matrix::{CHUNK, RowBlock};
 use super::super::rounding_error;
@@ -10,26 +10,32 @@ use super::forest::Limits;
 use crate::kernel::{Decay, LANES, Lanes, exp2_minus};
 use crate::scene::Scene;
 
-/// Candidates below this part of the way to the farthest decay are never dropped.
+/// Neighbours below this part of the way to the farthest decay are never dropped.
 const KEPT_FRACTION: f64 = 0.4;
-/// Steps in which the rest can be dropped.
-const BINS: usize = 64;
+/// Steps in which the rest can be dropped: about one unit of decay each, a twentieth of a usual row.
+const BINS: usize = 24;
 
-/// The sources near a tile, and their decays and weights for the target at hand. Reused from tile to tile.
+/// The sources near a tile, and those among them near the target at hand. Reused from tile to tile.
 #[derive(Default)]
 pub(super) struct Candidates<const A: usize> {
     pub(super) sources: Vec<u32>,
     mass: Vec<f64>,
-    pub(super) total_mass: f64,
     /// Coordinates in lanes; spare lanes at the end repeat the last place.
-    lanes: Vec<AxisLanes<A>>,
-    /// Decay of each candidate, without the shift.
+    lanes: Vec<[Lanes; A]>,
     decays: Vec<Lanes>,
-    /// Mass times kernel, with the shift.
-    weights: Vec<Lanes>,
+    near: Neighbours,
 }
 
-type AxisLanes<const A: usize> = [Lanes; A];
+/// The sources within reach of one target, in ascending order.
+#[derive(Default)]
+pub(super) struct Neighbours {
+    count: usize,
+    sources: Vec<u32>,
+    decays: Vec<f64>,
+    mass: Vec<f64>,
+    /// Mass times kernel.
+    weights: Vec<f64>,
+}
 
 impl<const A: usize> Candidates<A> {
     pub(super) fn clear(&mut self) {
@@ -40,50 +46,70 @@ impl<const A: usize> Candidates<A> {
 
     pub(super) fn load(&mut self, scene: &Scene) {
         self.mass.extend(self.sources.iter().map(|&source| scene.mass[source as usize]));
-        self.total_mass = self.mass.iter().sum();
-        self.mass.resize(self.sources.len().next_multiple_of(LANES), 0.0);
         for chunk in self.sources.chunks(LANES) {
             let source = |lane: usize| chunk[lane.min(chunk.len() - 1)] as usize;
-            self.lanes
-                .push(std::array::from_fn(|k| std::array::from_fn(|lane| scene.layout.sources.axes[k][source(lane)])));
+            let axis = |k: usize| std::array::from_fn(|lane| scene.layout.sources.axes[k][source(lane)]);
+            self.lanes.push(std::array::from_fn(axis));
         }
         self.decays.resize(self.lanes.len(), [0.0; LANES]);
-        self.weights.resize(self.lanes.len(), [0.0; LANES]);
+        self.near.make_room(self.sources.len());
     }
 
-    /// Decays and weights, one for each candidate.
-    fn weighed(&self) -> (&[f64], &[f64]) {
-        let count = self.sources.len();
-        (&self.decays.as_flattened()[..count], &self.weights.as_flattened()[..count])
-    }
-
-    pub(super) fn leave_out(&mut self, home: u32) {
-        if let Ok(at) = self.sources.binary_search(&home) {
-            self.decays.as_flattened_mut()[at] = f64::INFINITY;
-            self.weights.as_flattened_mut()[at] = 0.0;
+    /// The candidates within reach of one target, weighed; `left_out` is not among them.
+    pub(super) fn near<D: Decay<A>>(&mut self, decay: D, one: &[f64; A], limits: &Limits, left_out: u32) -> &Neighbours {
+        Arch::new().dispatch(Decays { decay, one, many: &self.lanes, decays: &mut self.decays });
+        let near = &mut self.near;
+        near.count = 0;
+        for ((&source, &decay), &mass) in self.sources.iter().zip(self.decays.as_flattened()).zip(&self.mass) {
+            // Written always, counted only if near: no branch to mispredict.
+            near.sources[near.count] = source;
+            near.decays[near.count] = decay;
+            near.mass[near.count] = mass;
+            near.count += usize::from(decay <= limits.farthest && source != left_out);
         }
+        let whole = near.count.next_multiple_of(LANES);
+        let (decays, mass, weights) = (&near.decays[..whole], &near.mass[..whole], &mut near.weights[..whole]);
+        Arch::new().dispatch(Weights { shift: limits.shift, decays, mass, weights });
+        near
+    }
+}
+
+impl Neighbours {
+    /// Makes room for so many and the spare lanes behind them.
+    fn make_room(&mut self, count: usize) {
+        let whole = count.next_multiple_of(LANES);
+        if self.sources.len() < whole {
+            self.sources.resize(whole, 0);
+            self.decays.resize(whole, 0.0);
+            self.mass.resize(whole, 0.0);
+            self.weights.resize(whole, 0.0);
+        }
+    }
+
+    /// Total weight of the sources, whatever the kernel makes of them.
+    pub(super) fn mass(&self) -> f64 {
+        self.mass[..self.count].iter().sum()
     }
 
     /// The smallest decay beyond which everything can go while the certificate stays within the tolerance, and the
     /// mass that goes.
     pub(super) fn cheapest_cut(&self, limits: &Limits, total: f64, tolerance: f64, unseen: f64) -> (f64, f64) {
-        let (decays, weights) = self.weighed();
+        let (decays, weights) = (&self.decays[..self.count], &self.weights[..self.count]);
         let all: f64 = weights.iter().sum();
         let rounding = 2.0 * rounding_error(CHUNK, total, all, -limits.shift);
         let budget = all * (tolerance / (1.0 + tolerance) - rounding) - unseen;
         let floor = limits.nearest + KEPT_FRACTION * (limits.farthest - limits.nearest);
         let bins_per_decay = BINS as f64 / (limits.farthest - floor);
-        let mut bins = [0.0; BINS + 1];
+        let mut bins = [0.0; BINS];
         for (decay, weight) in decays.iter().zip(weights) {
             if *decay > floor {
-                // Beyond the farthest decay lies the last bin, which goes first.
-                bins[(((decay - floor) * bins_per_decay) as usize).min(BINS)] += weight;
+                bins[(((decay - floor) * bins_per_decay) as usize).min(BINS - 1)] += weight;
             }
         }
         let mut dropped = 0.0;
-        for bin in (0..=BINS).rev() {
+        for bin in (0..BINS).rev() {
             if dropped + bins[bin] > budget {
-                let cut = if bin == BINS { f64::MAX } else { floor + (bin + 1) as f64 / bins_per_decay };
+                let cut = if bin == BINS - 1 { limits.farthest } else { floor + (bin + 1) as f64 / bins_per_decay };
                 return (cut, dropped);
             }
             dropped += bins[bin];
@@ -91,16 +117,14 @@ impl<const A: usize> Candidates<A> {
         (floor, dropped)
     }
 
-    /// Appends the candidates up to the cut to the block; gives their range.
+    /// Appends the sources up to the cut to the block; gives their range.
     pub(super) fn keep_within(&self, cut: f64, block: &mut RowBlock) -> Range<usize> {
-        let (decays, weights) = self.weighed();
         let start = block.columns.len();
-        block.columns.resize(start + self.sources.len(), 0);
-        block.weights.resize(start + self.sources.len(), 0.0);
+        block.columns.resize(start + self.count, 0);
+        block.weights.resize(start + self.count, 0.0);
         let (columns, kept) = (&mut block.columns[start..], &mut block.weights[start..]);
         let mut count = 0;
-        for ((&source, &decay), &weight) in self.sources.iter().zip(decays).zip(weights) {
-            // Written always, counted only if kept: no branch to mispredict.
+        for ((&source, &decay), &weight) in self.sources.iter().zip(&self.decays).zip(&self.weights).take(self.count) {
             columns[count] = source;
             kept[count] = weight;
             count += usize::from(decay <= cut && weight > 0.0);
@@ -109,46 +133,42 @@ impl<const A: usize> Candidates<A> {
         block.weights.truncate(start + count);
         start..start + count
     }
-
-    pub(super) fn mass_beyond(&self, cut: f64) -> f64 {
-        let (decays, weights) = self.weighed();
-        decays.iter().zip(weights).filter(|(decay, _)| **decay > cut).map(|(_, weight)| weight).sum()
-    }
 }
 
-/// Decays of [`LANES`] places against one.
-pub(super) struct DecayOf<'a, D, const A: usize> {
+/// Decays of many places against one.
+pub(super) struct Decays<'a, D, const A: usize> {
     pub(super) decay: D,
-    pub(super) many: &'a [Lanes; A],
     pub(super) one: &'a [f64; A],
+    pub(super) many: &'a [[Lanes; A]],
+    pub(super) decays: &'a mut [Lanes],
 }
 
-impl<D: Decay<A>, const A: usize> WithSimd for DecayOf<'_, D, A> {
-    type Output = Lanes;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Lanes {
-        self.decay.lanes::<S>(self.many, self.one)
-    }
-}
-
-/// Decays and weights of all candidates for one target.
-pub(super) struct Weigh<'a, D, const A: usize> {
-    pub(super) decay: D,
-    pub(super) one: [f64; A],
-    pub(super) shift: f64,
-    pub(super) candidates: &'a mut Candidates<A>,
-}
-
-impl<D: Decay<A>, const A: usize> WithSimd for Weigh<'_, D, A> {
+impl<D: Decay<A>, const A: usize> WithSimd for Decays<'_, D, A> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Candidates { lanes, mass, decays, weights, .. } = self.candidates;
-        let chunks = lanes.iter().zip(mass.as_chunks::<LANES>().0);
-        for ((many, mass), (decays, weights)) in chunks.zip(decays.iter_mut().zip(weights)) {
-            *decays = self.decay.lanes::<S>(many, &self.one);
+        for (many, decays) in self.many.iter().zip(self.decays) {
+            *decays = self.decay.lanes::<S>(many, self.one);
+        }
+    }
+}
+
+/// Weights of whole lanes of neighbours.
+struct Weights<'a> {
+    shift: f64,
+    decays: &'a [f64],
+    mass: &'a [f64],
+    weights: &'a mut [f64],
+}
+
+impl WithSimd for Weights<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let (decays, mass) = (self.decays.as_chunks::<LANES>().0, self.mass.as_chunks::<LANES>().0);
+        for ((decays, mass), weights) in decays.iter().zip(mass).zip(self.weights.as_chunks_mut::<LANES>().0) {
             for lane in 0..LANES {
                 weights[lane] = mass[lane] * exp2_minus::<S>(decays[lane] - self.shift);
             }

@@ -11,14 +11,14 @@ use rayon::prelude::*;
 use super::super::matrix::{CHUNK, RowBlock, compensated};
 use super::super::rounding_error;
 use super::Truncation;
-use super::candidates::{Candidates, DecayOf, Weigh};
+use super::candidates::{Candidates, Decays, Neighbours};
 use crate::kernel::{Decay, LANES, VANISHED, WithDecay, with_decay};
 use crate::scene::{NOWHERE, Own, Scene};
 
 /// Most targets in a tile: more would not make the one query of the tree noticeably cheaper.
 const TILE: usize = 128;
 /// A tile is at most this part of the reach across, so that its targets share most of their candidates.
-const TILE_PER_REACH: f64 = 0.25;
+const TILE_PER_REACH: f64 = 0.5;
 /// Tiles looked at to estimate the size of the matrix.
 const SAMPLED_TILES: usize = 64;
 
@@ -148,13 +148,11 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
     }
 
     fn add_tile(&self, tile: &Tile, limits: &[Limits], candidates: &mut Candidates<A>, rows: &mut Rows) {
+        let layout = &self.scene.layout;
         for (target, limits) in tile.targets.clone().zip(limits) {
-            let one = self.scene.layout.targets.place(target);
-            Arch::new().dispatch(Weigh { decay: self.decay, one, shift: limits.shift, candidates });
-            if self.scene.layout.own == Own::LeftOut {
-                candidates.leave_out(self.scene.layout.home[target]);
-            }
-            self.add_row(limits, self.weights[tile.group], candidates, rows);
+            let left_out = if layout.own == Own::LeftOut { layout.home[target] } else { NOWHERE };
+            let near = candidates.near(self.decay, &layout.targets.place(target), limits, left_out);
+            self.add_row(limits, self.weights[tile.group], near, rows);
         }
     }
 
@@ -188,8 +186,9 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
             found.iter().map(|neighbour| start + neighbour.item as usize).find(|source| *source as u32 != home)?;
         let one: [f64; A] = self.scene.layout.targets.place(target);
         let many = self.scene.layout.sources.place::<A>(found).map(|coordinate| [coordinate; LANES]);
-        let decay = Arch::new().dispatch(DecayOf { decay: self.decay, many: &many, one: &one })[0];
-        Some((decay, self.scene.mass[found]))
+        let mut decays = [[0.0; LANES]];
+        Arch::new().dispatch(Decays { decay: self.decay, one: &one, many: &[many], decays: &mut decays });
+        Some((decays[0][0], self.scene.mass[found]))
     }
 
     /// Finds every source that any target of the tile may need, in ascending order.
@@ -224,14 +223,14 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
     }
 
     /// Keeps what the truncation asks for and normalises it to a row.
-    fn add_row(&self, limits: &Limits, total: f64, candidates: &mut Candidates<A>, rows: &mut Rows) {
-        // Of what is not a candidate only this is known: it lies beyond the farthest decay.
-        let unseen = (total - candidates.total_mass).max(0.0) * (limits.shift - limits.farthest).exp2();
+    fn add_row(&self, limits: &Limits, total: f64, near: &Neighbours, rows: &mut Rows) {
+        // Of what is not near only this is known: it lies beyond the farthest decay.
+        let unseen = (total - near.mass()).max(0.0) * (limits.shift - limits.farthest).exp2();
         let (cut, dropped) = match self.truncation {
-            Truncation::Cutoff(_) => (limits.farthest, candidates.mass_beyond(limits.farthest)),
-            Truncation::Tolerance(tolerance) => candidates.cheapest_cut(limits, total, tolerance, unseen),
+            Truncation::Cutoff(_) => (limits.farthest, 0.0),
+            Truncation::Tolerance(tolerance) => near.cheapest_cut(limits, total, tolerance, unseen),
         };
-        let kept = candidates.keep_within(cut, &mut rows.block);
+        let kept = near.keep_within(cut, &mut rows.block);
         let mass = compensated(rows.block.weights[kept.clone()].chunks(CHUNK).map(|chunk| chunk.iter().sum()));
         for weight in &mut rows.block.weights[kept] {
             *weight /= mass;
