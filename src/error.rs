@@ -42,7 +42,7 @@ pub enum Error {
         hint: String,
     },
     /// A coordinate that is no place.
-    #[error("{what} {value} at row {row} is not {expected}")]
+    #[error("{what} {} at row {row} is not {expected}", plain(*value))]
     Place {
         /// Which coordinate.
         what: &'static str,
@@ -76,7 +76,7 @@ pub enum Error {
         row: usize,
     },
     /// A weight matrix that would not fit.
-    #[error("the weight matrix needs about {} for {nonzeros} non-zeros, the limit is {}", bytes(*need), bytes(*limit))]
+    #[error("the weight matrix needs about {} for {nonzeros} non-zeros, the memory limit leaves {}", bytes(*need), bytes(*limit))]
     MatrixTooLarge {
         /// Entries that it would hold, measured or estimated.
         nonzeros: u64,
@@ -130,7 +130,7 @@ pub enum Error {
         hint: String,
     },
     /// Rows that cannot take part.
-    #[error("{}: column '{column}' is {value} at row {row} ({count} such rows)", path.display())]
+    #[error("{}: column '{column}' is {value} at row {row}{}", path.display(), rows_like_it(*count))]
     InvalidRows {
         /// Which file.
         path: PathBuf,
@@ -164,7 +164,8 @@ impl Error {
                 "use --engine exact, which keeps no matrix, a smaller --sigma, a larger --tolerance, or raise --memory-limit".to_owned(),
             ),
             Self::Memory { .. } => Some("raise --memory-limit, or give fewer rows".to_owned()),
-            Self::Parameter { .. } | Self::Length { .. } | Self::Value { .. } => None,
+            Self::Parameter { expected, .. } => Some(format!("give a value that is {expected}")),
+            Self::Length { .. } | Self::Value { .. } => None,
         }
     }
 
@@ -172,6 +173,20 @@ impl Error {
     #[must_use]
     pub fn is_world(&self) -> bool {
         matches!(self, Self::Io { .. })
+    }
+}
+
+fn rows_like_it(count: usize) -> String {
+    if count > 1 { format!(" ({count} such rows in all)") } else { String::new() }
+}
+
+/// A number as people write it: without hundreds of zeros.
+pub(crate) fn plain(value: f64) -> String {
+    let size = value.abs();
+    if size != 0.0 && size.is_finite() && !(1e-4..1e15).contains(&size) {
+        format!("{value:e}")
+    } else {
+        value.to_string()
     }
 }
 

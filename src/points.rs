@@ -131,18 +131,15 @@ impl Places {
         })
     }
 
-    /// The coordinates of a row in the axes of the metric; unused axes are zero.
-    pub(crate) fn coordinates(&self, row: usize, metric: Metric) -> [f64; 6] {
+    /// The coordinates of a row in the axes of the metric.
+    pub(crate) fn coordinates<const A: usize>(&self, row: usize, metric: Metric) -> [f64; A] {
         match metric {
-            Metric::Sphere => unit_vector(self.axes[0][row], self.axes[1][row]),
-            Metric::Plane(_) => {
-                let mut place = [0.0; 6];
-                for (coordinate, axis) in place.iter_mut().zip(&self.axes) {
-                    // Adding zero turns −0 into +0, so that one place has one bit pattern.
-                    *coordinate = axis[row] + 0.0;
-                }
-                place
+            Metric::Sphere => {
+                let vector = unit_vector(self.axes[0][row], self.axes[1][row]);
+                std::array::from_fn(|k| vector[k])
             }
+            // Adding zero turns −0 into +0, so that one place has one bit pattern.
+            Metric::Plane(_) => std::array::from_fn(|k| self.axes[k][row] + 0.0),
         }
     }
 }

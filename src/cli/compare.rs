@@ -23,7 +23,7 @@ pub(super) struct Args {
     #[command(flatten)]
     kernel: KernelArgs,
     /// How far to go from each prediction (0) to the average around it (1); errors are largest at 1
-    #[arg(long, value_name = "0..1", default_value_t = 1.0, allow_negative_numbers = true, help_heading = "Smoothing")]
+    #[arg(long, value_name = "0..1", default_value_t = 1.0, allow_hyphen_values = true, help_heading = "Smoothing")]
     c: f64,
     /// The engines to compare
     #[arg(
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
     args.running.start()?;
     let engines = args.engines.iter().map(|name| name.parse()).collect::<Result<Vec<EngineKind>, _>>()?;
     let inputs = args.data.open()?;
-    let memory = args.running.memory_for_matrix(inputs.rows(), args.data.prediction.len())?;
+    let memory = args.running.memory_for_matrix(inputs.rows(), inputs.predictions.len())?;
     let smoother = args.kernel.smoother(args.c, EngineKind::Exact, memory)?;
     let data = args.data.read(&inputs, args.running.quiet)?;
     let comparison = compare(&smoother, &engines, args.kernel.tolerance, &data, args.running.quiet)?;

@@ -2,35 +2,31 @@
 
 use std::time::Instant;
 
-use nix::sys::resource::{UsageWho, getrusage};
-
 use crate::error::Error;
 
 /// A number of bytes as a user writes it: `2GiB`, `500MB`, `1e9`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bytes(pub(super) u64);
 
-const UNITS: [(&str, f64); 9] = [
-    ("KiB", 1024.0),
-    ("MiB", 1_048_576.0),
-    ("GiB", 1_073_741_824.0),
-    ("TiB", 1_099_511_627_776.0),
-    ("KB", 1e3),
-    ("MB", 1e6),
-    ("GB", 1e9),
-    ("TB", 1e12),
-    ("B", 1.0),
-];
+const UNITS: [(&str, f64); 4] = [("k", 1e3), ("m", 1e6), ("g", 1e9), ("t", 1e12)];
 
 impl std::str::FromStr for Bytes {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let trimmed = text.trim();
-        let (digits, unit) =
-            UNITS.iter().find_map(|(name, size)| Some((trimmed.strip_suffix(name)?, *size))).unwrap_or((trimmed, 1.0));
+        let lower = text.trim().to_lowercase();
+        let (lower, binary) = match lower.strip_suffix("ib") {
+            Some(stem) => (stem, true),
+            None => (lower.strip_suffix('b').unwrap_or(&lower), false),
+        };
+        let unit = UNITS.iter().enumerate().find_map(|(at, (name, size))| Some((lower.strip_suffix(name)?, at, *size)));
+        let (digits, size) = match unit {
+            Some((digits, at, _)) if binary => (digits, 1024_f64.powi(at as i32 + 1)),
+            Some((digits, _, size)) => (digits, size),
+            None => (lower, 1.0),
+        };
         match digits.trim().parse::<f64>() {
-            Ok(number) if number > 0.0 && number.is_finite() => Ok(Self((number * unit) as u64)),
+            Ok(number) if number > 0.0 && number.is_finite() => Ok(Self((number * size) as u64)),
             _ => Err("write a positive number of bytes, such as 2GiB or 500MB".to_owned()),
         }
     }
@@ -49,10 +45,12 @@ pub(super) fn memory_limit(asked: Option<Bytes>) -> u64 {
 }
 
 /// The most memory that this process ever held, if the system tells.
+///
+/// Not from getrusage: on Linux its figure includes what the parent held when it forked.
 pub(super) fn peak_memory() -> Option<u64> {
-    let kilobytes = u64::try_from(getrusage(UsageWho::RUSAGE_SELF).ok()?.max_rss()).ok()?;
-    // Linux counts kilobytes here, macOS bytes.
-    Some(if cfg!(target_os = "macos") { kilobytes } else { kilobytes * 1024 })
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }
 
 /// Seconds since the start and since the last look.
@@ -98,9 +96,15 @@ mod tests {
 
     #[test]
     fn sizes_as_people_write_them() {
-        for (text, bytes) in
-            [("2GiB", 2 << 30), ("500MB", 500_000_000), ("1e9", 1_000_000_000), ("7 B", 7), ("1.5KiB", 1536)]
-        {
+        for (text, bytes) in [
+            ("2GiB", 2 << 30),
+            ("500MB", 500_000_000),
+            ("1e9", 1_000_000_000),
+            ("7 B", 7),
+            ("8G", 8_000_000_000),
+            ("8gib", 8 << 30),
+            ("1.5KiB", 1536),
+        ] {
             assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
         }
         for text in ["", "0", "-1GB", "lots", "infGB", "GiB"] {

@@ -46,7 +46,7 @@ Examples:
 #[must_use]
 pub fn main() -> ExitCode {
     // Damaged files may panic inside the Parquet reader; that is caught and told in one line. Who wants more says so.
-    if std::env::var_os("RUST_BACKTRACE").is_none() {
+    if std::env::var_os("RUST_BACKTRACE").is_none_or(|wanted| wanted == "0") {
         std::panic::set_hook(Box::new(|_| {}));
     }
     let outcome = std::panic::catch_unwind(|| match Cli::try_parse() {

@@ -27,19 +27,19 @@ pub(super) struct DataArgs {
     #[arg(long, value_name = "COLUMN")]
     pub(super) label: Option<String>,
     /// Columns with predictions, in the test rows; several separated by commas
-    #[arg(long, value_name = "COLUMNS", required = true, value_delimiter = ',')]
+    #[arg(long, value_name = "COLUMNS", required = true)]
     pub(super) prediction: Vec<String>,
     /// Column of latitudes in degrees; found by itself if it is called latitude or lat
     #[arg(long, value_name = "COLUMN", requires = "lon", conflicts_with_all = ["geometry", "index"])]
     lat: Option<String>,
     /// Column of longitudes in degrees; found by itself if it is called longitude, lon, lng or long
-    #[arg(long, value_name = "COLUMN", requires = "lat")]
+    #[arg(long, value_name = "COLUMN", requires = "lat", conflicts_with_all = ["geometry", "index"])]
     lon: Option<String>,
     /// Column of points (WKB, or structs of x and y); found by itself in GeoParquet files
     #[arg(long, value_name = "COLUMN", conflicts_with = "index")]
     geometry: Option<String>,
     /// One to three numeric columns to measure distance in, such as easting,northing; sigma is then a plain number
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    #[arg(long, value_name = "COLUMNS")]
     index: Vec<String>,
     /// Rows with different values in this column never touch each other
     #[arg(long, value_name = "COLUMN")]
@@ -66,13 +66,13 @@ pub(super) struct KernelArgs {
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     pub(super) sigma: String,
     /// Weight of a known label against a prediction; 0 ignores labels
-    #[arg(long, value_name = "WEIGHT", default_value_t = 1.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "WEIGHT", default_value_t = 1.0, requires = "train", allow_hyphen_values = true)]
     pub(super) label_weight: f64,
     /// Largest error of any row, relative to the range of the values
-    #[arg(long, value_name = "ERROR", default_value_t = Smoother::DEFAULT_TOLERANCE, allow_negative_numbers = true, conflicts_with = "cutoff")]
+    #[arg(long, value_name = "ERROR", default_value_t = Smoother::DEFAULT_TOLERANCE, allow_hyphen_values = true, conflicts_with = "cutoff")]
     pub(super) tolerance: f64,
     /// Cut the kernel at so many sigma instead; the certificate then says what that cost
-    #[arg(long, value_name = "SIGMAS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIGMAS", allow_hyphen_values = true)]
     pub(super) cutoff: Option<f64>,
 }
 
@@ -81,10 +81,10 @@ pub(super) struct KernelArgs {
 #[command(next_help_heading = "Running")]
 pub(super) struct RunArgs {
     /// Number of threads; all cores if left out. The result is the same for any number
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     threads: Option<usize>,
     /// Memory to stay within, such as 8GiB; 80 % of what is free if left out
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     memory_limit: Option<Bytes>,
     /// Print one JSON object instead of a table
     #[arg(long)]
@@ -134,6 +134,9 @@ impl KernelArgs {
 
 /// The inputs, opened but not read.
 pub(super) struct Inputs {
+    /// Names of the prediction columns.
+    pub(super) predictions: Vec<String>,
+    coordinates: CoordinateRequest,
     pub(super) test: Input,
     pub(super) train: Option<Input>,
 }
@@ -168,23 +171,27 @@ impl Data {
 
 impl DataArgs {
     pub(super) fn open(&self) -> Result<Inputs, Error> {
-        if let Some(twice) = self.prediction.iter().enumerate().find(|(at, name)| self.prediction[..*at].contains(name))
-        {
-            return Err(Error::Contradiction {
-                message: format!("--prediction names '{}' twice", crate::io::shortened(twice.1, 80)),
-                hint: "name each column once".to_owned(),
-            });
+        let test = Input::open(&self.test)?;
+        let train = self.train.as_deref().map(Input::open).transpose()?;
+        if let (Some(label), None) = (&self.label, &train) {
+            test.column(label)?;
         }
-        Ok(Inputs { test: Input::open(&self.test)?, train: self.train.as_deref().map(Input::open).transpose()? })
+        let predictions = listed("--prediction", &self.prediction, &test)?;
+        let coordinates = match (&self.lat, &self.lon, &self.geometry) {
+            (Some(lat), Some(lon), _) => CoordinateRequest::LatLon(lat.clone(), lon.clone()),
+            (_, _, Some(column)) => CoordinateRequest::Geometry(column.clone()),
+            _ if self.index.is_empty() => CoordinateRequest::Find,
+            _ => CoordinateRequest::Index(listed("--index", &self.index, &test)?),
+        };
+        Ok(Inputs { predictions, coordinates, test, train })
     }
 
     pub(super) fn read(&self, inputs: &Inputs, quiet: bool) -> Result<Data, Error> {
         let _reading = terminal::spinner("read", quiet);
-        let coordinates = self.coordinates();
         let mut groups = Groups::default();
         let mut read = |input: &Input, columns: &[&str]| {
             let wanted = Wanted {
-                coordinates: &coordinates,
+                coordinates: &inputs.coordinates,
                 group: self.group.as_deref(),
                 columns,
                 on_invalid: self.on_invalid,
@@ -195,26 +202,43 @@ impl DataArgs {
             }
             Ok::<_, Error>(table)
         };
-        let predictions: Vec<&str> = self.prediction.iter().map(String::as_str).collect();
+        let predictions: Vec<&str> = inputs.predictions.iter().map(String::as_str).collect();
         let test = read(&inputs.test, &predictions)?;
         let label = self.label.as_deref().unwrap_or_default();
         let train = inputs.train.as_ref().map(|input| read(input, &[label])).transpose()?;
-        // Labels among the test rows only score: they are never sources, and need not be complete.
-        let truth = if inputs.test.has(label) {
-            inputs.test.numbers(&[label]).ok().and_then(|mut read| read.pop())
-        } else {
-            None
-        };
-        let truth = truth.map(|column| test.keep(column.values));
+        let truth = truth(&inputs.test, label).map(|values| test.keep(values));
         Ok(Data { test, train, truth })
     }
+}
 
-    fn coordinates(&self) -> CoordinateRequest {
-        match (&self.lat, &self.lon, &self.geometry) {
-            (Some(lat), Some(lon), _) => CoordinateRequest::LatLon(lat.clone(), lon.clone()),
-            (_, _, Some(column)) => CoordinateRequest::Geometry(column.clone()),
-            _ if self.index.is_empty() => CoordinateRequest::Find,
-            _ => CoordinateRequest::Index(self.index.clone()),
+/// Labels among the test rows only score: they are never sources, and need not be complete.
+fn truth(test: &Input, label: &str) -> Option<Vec<f64>> {
+    if !test.has(label) {
+        return None;
+    }
+    match test.numbers(&[label]) {
+        Ok(mut columns) => columns.pop().map(|column| column.values),
+        Err(error) => {
+            terminal::warn(&format!("no scores: {error}"));
+            None
         }
     }
+}
+
+/// Column names from a comma list; a name that itself holds a comma is taken as it is if there is such a column.
+fn listed(flag: &str, given: &[String], input: &Input) -> Result<Vec<String>, Error> {
+    let mut names: Vec<String> = Vec::new();
+    for text in given {
+        let parts: Vec<&str> = if input.has(text) { vec![text] } else { text.split(',').collect() };
+        for name in parts {
+            if names.iter().any(|known| known == name) {
+                return Err(Error::Contradiction {
+                    message: format!("{flag} names '{}' twice", crate::io::shortened(name, 80)),
+                    hint: "name each column once".to_owned(),
+                });
+            }
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
 }

@@ -28,7 +28,7 @@ pub(super) struct Args {
     #[command(flatten)]
     kernel: KernelArgs,
     /// How far to go from each prediction (0) to the average around it (1)
-    #[arg(long, value_name = "0..1", allow_negative_numbers = true, help_heading = "Smoothing")]
+    #[arg(long, value_name = "0..1", allow_hyphen_values = true, help_heading = "Smoothing")]
     c: f64,
     /// exact: all pairs; sparse: a truncated weight matrix; auto: the cheaper one
     #[arg(long, default_value = "auto", help_heading = "Smoothing")]
@@ -71,10 +71,16 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
     }
     let inputs = args.data.open()?;
     let names = new_names(args, &inputs)?;
-    let memory = args.running.memory_for_matrix(inputs.rows(), args.data.prediction.len())?;
+    let memory = args.running.memory_for_matrix(inputs.rows(), inputs.predictions.len())?;
     let smoother = args.kernel.smoother(args.c, engine, memory)?;
     let output = Output::create(&args.output, args.overwrite, &inputs.all())?;
     let matrix = args.matrix.as_deref().map(|path| Output::create(path, args.overwrite, &inputs.all())).transpose()?;
+    if matrix.as_ref().is_some_and(|matrix| matrix.destination() == output.destination()) {
+        return Err(Error::Contradiction {
+            message: format!("--matrix and --output are the same file, {}", args.output.display()),
+            hint: "give them different names".to_owned(),
+        });
+    }
 
     let data = args.data.read(&inputs, args.running.quiet)?;
     let read = watch.lap();
@@ -93,7 +99,7 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
     let written = watch.lap();
 
     let seconds = Seconds { read, plan: planned, apply: applied, write: written, total: watch.total() };
-    let summary = Summary::new(args, &data, plan.choice(), &smoothed, seconds);
+    let summary = Summary::new(args, &inputs, &data, plan.choice(), &smoothed, seconds);
     if args.running.json {
         terminal::print(&(serde_json::to_string(&summary).unwrap_or_default() + "\n"))
     } else if args.running.quiet {
@@ -105,10 +111,9 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
 
 /// The names of the columns to add, none of which may exist.
 fn new_names(args: &Args, inputs: &Inputs) -> Result<Vec<String>, Error> {
-    let mut names: Vec<String> =
-        args.data.prediction.iter().map(|prediction| format!("{prediction}_smoothed")).collect();
+    let mut names: Vec<String> = inputs.predictions.iter().map(|prediction| format!("{prediction}_smoothed")).collect();
     if args.certificate {
-        names.extend(args.data.prediction.iter().map(|prediction| format!("{prediction}_error_bound")));
+        names.extend(inputs.predictions.iter().map(|prediction| format!("{prediction}_error_bound")));
         names.push("n_effective".to_owned());
     }
     match names.iter().find(|name| inputs.test.has(name)) {
@@ -189,7 +194,14 @@ pub(super) struct Scores<'a> {
 }
 
 impl<'a> Summary<'a> {
-    fn new(args: &'a Args, data: &Data, choice: Choice, smoothed: &[Smoothed], seconds: Seconds) -> Self {
+    fn new(
+        args: &'a Args,
+        inputs: &'a Inputs,
+        data: &Data,
+        choice: Choice,
+        smoothed: &[Smoothed],
+        seconds: Seconds,
+    ) -> Self {
         let train = data.train.as_ref();
         Self {
             engine: choice.engine.name(),
@@ -205,7 +217,7 @@ impl<'a> Summary<'a> {
             seconds,
             error_bound: bound(smoothed),
             peak_memory_bytes: machine::peak_memory(),
-            scores: scores(&args.data.prediction, data, smoothed),
+            scores: scores(&inputs.predictions, data, smoothed),
         }
     }
 

@@ -17,7 +17,12 @@ pub(super) fn print(text: &str) -> Result<(), Error> {
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         // Whoever read our output has had enough; the work is done all the same.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        Err(source) => Err(Error::Io { action: "cannot write to", path: PathBuf::from("stdout"), source, hint: "" }),
+        Err(source) => Err(Error::Io {
+            action: "cannot write to",
+            path: PathBuf::from("stdout"),
+            source,
+            hint: "is the disk full? The output file is complete all the same",
+        }),
         Ok(()) => Ok(()),
     }
 }

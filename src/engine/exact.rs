@@ -141,7 +141,7 @@ fn assemble(scene: &Scene, tiles: &[(usize, &Block)], weights: &[f64], results: 
             sums.mass[place] = mass;
             sums.exponent[place] = exponent;
             if mass > 0.0 {
-                sums.error[place] = mass * rounding_error(BLOCK, weights[*group], mass, exponent);
+                sums.error[place] = mass * rounding_error(BLOCK, (weights[*group] / mass).log2() - exponent);
             }
             for (column, values) in sums.values.iter_mut().enumerate() {
                 values[place] = result.sums[column + 1][lane];

@@ -58,20 +58,20 @@ impl Matrix {
     /// W times each vector over the source places, all in one pass over the entries.
     #[must_use]
     pub fn apply(&self, vectors: &[Vec<f64>]) -> Vec<Vec<f64>> {
-        let parts: Vec<Vec<f64>> = self
-            .blocks
-            .par_iter()
-            .map(|block| {
-                let rows = (0..block.ends.len()).map(|local| block.row(local));
-                rows.flat_map(|(columns, weights)| vectors.iter().map(move |vector| dot(columns, weights, vector)))
-                    .collect()
-            })
-            .collect();
+        let product = |block: &RowBlock| -> Vec<Vec<f64>> {
+            let mut products = vec![Vec::with_capacity(block.ends.len()); vectors.len()];
+            for local in 0..block.ends.len() {
+                let (columns, weights) = block.row(local);
+                for (product, vector) in products.iter_mut().zip(vectors) {
+                    product.push(dot(columns, weights, vector));
+                }
+            }
+            products
+        };
+        let parts: Vec<Vec<Vec<f64>>> = self.blocks.par_iter().map(product).collect();
         let mut products = vec![Vec::new(); vectors.len()];
         for part in parts {
-            for row in part.chunks_exact(vectors.len().max(1)) {
-                products.iter_mut().zip(row).for_each(|(product, value)| product.push(*value));
-            }
+            products.iter_mut().zip(part).for_each(|(product, part)| product.extend(part));
         }
         products
     }
@@ -83,6 +83,18 @@ fn dot(columns: &[u32], weights: &[f64], vector: &[f64]) -> f64 {
     compensated(
         chunks.map(|(columns, weights)| columns.iter().zip(weights).map(|(&c, w)| w * vector[c as usize]).sum()),
     )
+}
+
+/// A plain sum in eight lanes, so that one addition need not wait for another.
+pub(crate) fn sum(terms: &[f64]) -> f64 {
+    let (whole, rest) = terms.as_chunks::<8>();
+    let mut lanes = [0.0; 8];
+    for terms in whole {
+        for (lane, term) in lanes.iter_mut().zip(terms) {
+            *lane += term;
+        }
+    }
+    lanes.iter().chain(rest).sum()
 }
 
 /// The sum of many terms as if it were added in twice the precision.

@@ -126,10 +126,10 @@ impl FromStr for EngineKind {
 /// The relative error that rounding alone can cause in sums of `terms` terms at a time, as a factor of D.
 ///
 /// A kernel value is wrong by a few roundings, and by its decay x times the relative error of the decay.
-/// `K·log₂(1/K)` is concave, so over all sources `Σ w K x ≤ D log₂(W/D)` (Jensen), W their total weight.
-fn rounding_error(terms: usize, total_weight: f64, mass: f64, exponent: f64) -> f64 {
+/// `K·log₂(1/K)` is concave, so over all sources `Σ w K x ≤ D log₂(W/D)` (Jensen), W their total weight; `spread` is
+/// that logarithm, or anything larger.
+fn rounding_error(terms: usize, spread: f64) -> f64 {
     use crate::kernel::{DECAY_ROUNDINGS, KERNEL_ROUNDINGS};
-    let spread = ((total_weight / mass).log2() - exponent).max(0.0);
     // Two more for the compensated total and the final product.
-    (terms as f64 + 2.0 + KERNEL_ROUNDINGS + DECAY_ROUNDINGS * spread) * (0.5 * f64::EPSILON)
+    (terms as f64 + 2.0 + KERNEL_ROUNDINGS + DECAY_ROUNDINGS * spread.max(0.0)) * (0.5 * f64::EPSILON)
 }

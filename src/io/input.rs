@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
+use parquet::file::reader::{ChunkReader, Length};
 
 use super::file::PositionedFile;
 use super::{guarded, shortened};
@@ -27,6 +28,7 @@ pub(super) struct ParquetFile {
 impl ParquetFile {
     fn open(path: PathBuf) -> Result<Self, Error> {
         let reader = PositionedFile::open(&path)?;
+        check_magic(&path, &reader)?;
         let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional);
         let metadata = guarded(&path, || ArrowReaderMetadata::load(&reader, options))?;
         Ok(Self { path, reader, metadata })
@@ -49,7 +51,7 @@ impl Input {
         if let Some(other) = files.iter().find(|file| file.parquet().file_metadata().schema() != first) {
             return Err(Error::File {
                 path: other.path.clone(),
-                problem: format!("its columns differ from those of {}", files[0].path.display()),
+                problem: format!("{} from {}", difference(&files[0], other), files[0].path.display()),
                 hint: "all files of one input need the same columns in the same order with the same types".to_owned(),
             });
         }
@@ -144,12 +146,42 @@ impl Input {
     }
 }
 
+/// What is no Parquet file at all deserves a plainer word than the reader has for it.
+fn check_magic(path: &Path, reader: &PositionedFile) -> Result<(), Error> {
+    let len = reader.len();
+    let magic = |start: u64| guarded(path, || reader.get_bytes(start, 4));
+    let problem = |problem: &str, hint: &str| {
+        Err(Error::File { path: path.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() })
+    };
+    if len < 12 || magic(0)?[..3] != *b"PAR" {
+        return problem("is not a Parquet file", "convert it to Parquet first, with pandas, polars or DuckDB say");
+    }
+    if magic(len - 4)?[..3] != *b"PAR" {
+        return problem("is a Parquet file without its end", super::DAMAGED);
+    }
+    Ok(())
+}
+
+/// In what the columns of two files differ.
+fn difference(first: &ParquetFile, other: &ParquetFile) -> String {
+    let fields = |file: &ParquetFile| file.parquet().file_metadata().schema().get_fields().to_vec();
+    let (first, other) = (fields(first), fields(other));
+    let unequal = first.iter().zip(&other).find(|(a, b)| a != b).map(|(_, b)| b);
+    match unequal.or(other.get(first.len())).or(first.get(other.len())) {
+        Some(field) => format!("column '{}' differs", shortened(field.name(), 80)),
+        None => "its schema differs".to_owned(),
+    }
+}
+
 /// A type as people know it.
 pub(super) fn type_name(data_type: &DataType) -> String {
     match data_type {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_owned(),
         DataType::Boolean => "true or false".to_owned(),
         DataType::Struct(_) => "a struct".to_owned(),
+        DataType::Map(..) => "a map".to_owned(),
+        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => "a date or time".to_owned(),
+        DataType::Dictionary(_, values) => type_name(values),
         DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => "a list".to_owned(),
         other => shortened(&other.to_string(), 80),
     }
@@ -167,13 +199,20 @@ fn expand(given: &Path) -> Result<Vec<PathBuf>, Error> {
         let mut files = Vec::new();
         for entry in std::fs::read_dir(given).map_err(failed)? {
             let path = entry.map_err(failed)?.path();
-            if path.extension().is_some_and(|extension| extension == "parquet") {
+            // Programs leave notes of their own in such folders, under names with a dot or an underscore in front.
+            let hidden = path.file_name().is_some_and(|name| {
+                name.as_encoded_bytes().starts_with(b".") || name.as_encoded_bytes().starts_with(b"_")
+            });
+            if !hidden && path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) {
                 files.push(path);
             }
         }
         files.sort();
         return if files.is_empty() {
-            Err(nothing("holds no .parquet files", "give the directory that holds them"))
+            Err(nothing(
+                "holds no .parquet files",
+                "give the directory that holds them, or a pattern such as 'dir/**/*.parquet'",
+            ))
         } else {
             Ok(files)
         };
@@ -184,7 +223,19 @@ fn expand(given: &Path) -> Result<Vec<PathBuf>, Error> {
             let paths = glob::glob(pattern).map_err(|error| {
                 nothing(&format!("is not a valid pattern: {error}"), "quote it and check the brackets")
             })?;
-            let files: Vec<PathBuf> = paths.filter_map(Result::ok).filter(|path| !path.is_dir()).collect();
+            let mut files = Vec::new();
+            for path in paths {
+                // A folder that cannot be looked into may hold rows that nobody would miss.
+                let path = path.map_err(|error| Error::Io {
+                    action: "cannot list",
+                    path: error.path().to_owned(),
+                    source: error.into(),
+                    hint: "check its permissions",
+                })?;
+                if !path.is_dir() {
+                    files.push(path);
+                }
+            }
             if files.is_empty() {
                 Err(nothing("matches no file", "check the pattern, and quote it so that the shell leaves it alone"))
             } else {

@@ -4,7 +4,7 @@
 //! indexes. Only the new columns are encoded, and the footer written anew.
 
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{BufWriter, ErrorKind};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,39 +50,47 @@ impl Output {
     /// # Errors
     /// If it exists and may not be overwritten, is an input, or its folder is missing or read-only.
     pub fn create(destination: &Path, overwrite: bool, inputs: &[&Input]) -> Result<Self, Error> {
-        if let Ok(existing) = fs::metadata(destination) {
-            let problem = |problem: &str, hint: &str| {
-                Err(Error::File { path: destination.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() })
-            };
-            let same = |path: &Path| {
-                fs::metadata(path).is_ok_and(|input| (input.dev(), input.ino()) == (existing.dev(), existing.ino()))
-            };
-            if inputs.iter().flat_map(|input| input.paths()).any(same) {
-                return problem("is both input and output", "write to another file");
-            }
-            if !existing.is_file() {
-                return problem("exists and is not a regular file", "choose a file name for the output");
-            }
-            if !overwrite {
-                return problem("exists already", "choose another name, or allow it with --overwrite");
-            }
+        let problem = |problem: &str, hint: &str| Error::File {
+            path: destination.to_owned(),
+            problem: problem.to_owned(),
+            hint: hint.to_owned(),
+        };
+        let failed = |source, hint| Error::Io { action: "cannot write to", path: destination.to_owned(), source, hint };
+        if destination.as_os_str().as_encoded_bytes().ends_with(b"/") || destination.file_name().is_none() {
+            return Err(problem("is a folder", "choose a file name for the output"));
         }
         let folder = destination.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let temporary = tempfile::Builder::new()
-            .prefix(".geosmooth-")
-            .suffix(".tmp")
-            .permissions(fs::Permissions::from_mode(0o666))
-            .tempfile_in(folder)
-            .map_err(|source| Error::Io {
-                action: "cannot write to the folder of",
-                path: destination.to_owned(),
-                source,
-                hint: "the folder must exist and be writable",
-            })?;
-        Ok(Self { destination: destination.to_owned(), temporary, overwrite })
+        let folder = fs::canonicalize(folder).map_err(|source| failed(source, "its folder must exist"))?;
+        let mut resolved = folder.join(destination.file_name().unwrap_or_default());
+        match fs::symlink_metadata(&resolved) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(error, "choose another name or folder")),
+            Ok(found) => {
+                if found.is_symlink() {
+                    resolved = fs::canonicalize(&resolved)
+                        .map_err(|source| failed(source, "it is a link to nowhere: remove it first"))?;
+                }
+                let existing = fs::metadata(&resolved).map_err(|source| failed(source, "choose another name"))?;
+                let same = |path: &Path| {
+                    fs::metadata(path).is_ok_and(|input| (input.dev(), input.ino()) == (existing.dev(), existing.ino()))
+                };
+                if inputs.iter().flat_map(|input| input.paths()).any(same) {
+                    return Err(problem("is both input and output", "write to another file"));
+                }
+                if !existing.is_file() {
+                    return Err(problem("exists and is not a regular file", "choose a file name for the output"));
+                }
+                if !overwrite {
+                    return Err(problem("exists already", "choose another name, or allow it with --overwrite"));
+                }
+            }
+        }
+        let temporary =
+            temporary_beside(&resolved).map_err(|error| failed(error.kind().into(), "its folder must be writable"))?;
+        Ok(Self { destination: resolved, temporary, overwrite })
     }
 
-    /// Where the result will be.
+    /// Where the result will be, links resolved.
     #[must_use]
     pub fn destination(&self) -> &Path {
         &self.destination
@@ -174,9 +182,18 @@ impl Output {
         // Without --overwrite even a file that appeared meanwhile is left alone.
         let named = if overwrite { temporary.persist(&destination) } else { temporary.persist_noclobber(&destination) };
         named.map_err(|error| failed(error.error))?;
-        let folder = destination.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = destination.parent().unwrap_or(Path::new("."));
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
     }
+}
+
+/// A file in the same folder, hence on the same device, with the permissions that any new file gets.
+fn temporary_beside(destination: &Path) -> std::io::Result<NamedTempFile> {
+    tempfile::Builder::new()
+        .prefix(".geosmooth-")
+        .suffix(".tmp")
+        .permissions(fs::Permissions::from_mode(0o666))
+        .tempfile_in(destination.parent().unwrap_or(Path::new(".")))
 }
 
 fn primitive(name: &str, physical: PhysicalType, repetition: Repetition) -> Result<TypePtr, ParquetError> {

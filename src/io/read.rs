@@ -1,8 +1,9 @@
 //! Columns out of row groups, decoded in parallel: every numeric type as `f64`, groups as small numbers.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Float64Array};
+use arrow::array::{Array, ArrayRef, AsArray, Float64Array, StringArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Float64Type};
 use parquet::arrow::ProjectionMask;
@@ -71,10 +72,7 @@ impl Input {
             let problem = format!("is {}, not a group", type_name(field.data_type()));
             return Err(self.wrong_column(name, &problem, "choose a column of text or numbers"));
         }
-        let text = |array: &ArrayRef| {
-            Ok(cast_with_options(array, &DataType::Utf8, &CastOptions { safe: false, ..CastOptions::default() })?)
-        };
-        let arrays = self.arrays(&[root], text)?.remove(0);
+        let arrays = self.arrays(&[root], as_key)?.remove(0);
         let mut ids = Vec::new();
         let mut first_null = None;
         for array in &arrays {
@@ -155,8 +153,25 @@ fn is_numeric(data_type: &DataType) -> bool {
     }
 }
 
+/// A cast that fails rather than losing a value.
+fn strict_cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ParquetError> {
+    Ok(cast_with_options(array, to, &CastOptions { safe: false, ..CastOptions::default() })?)
+}
+
 fn as_float(array: &ArrayRef) -> Result<ArrayRef, ParquetError> {
-    Ok(cast_with_options(array, &DataType::Float64, &CastOptions { safe: false, ..CastOptions::default() })?)
+    strict_cast(array, &DataType::Float64)
+}
+
+/// Group keys as text. The key 1 is the key 1.0: one file may hold whole numbers as integers, another as floats.
+fn as_key(array: &ArrayRef) -> Result<ArrayRef, ParquetError> {
+    if array.data_type().is_integer() || !is_numeric(array.data_type()) {
+        return strict_cast(array, &DataType::Utf8);
+    }
+    let floats = as_float(array)?;
+    let key =
+        |value: f64| if value.fract() == 0.0 && value.abs() < 9e15 { format!("{value:.0}") } else { value.to_string() };
+    let keys: StringArray = floats.as_primitive::<Float64Type>().iter().map(|value| value.map(key)).collect();
+    Ok(Arc::new(keys))
 }
 
 fn join(name: &str, parts: &[ArrayRef]) -> Numbers {

@@ -9,7 +9,7 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    pub(super) fn around(places: &[[f64; 6]], dimensions: usize) -> Self {
+    pub(super) fn around<const A: usize>(places: &[[f64; A]], dimensions: usize) -> Self {
         let bits = 63 / dimensions as u32;
         let mut curve = Self { low: [0.0; 3], cells_per_unit: [0.0; 3], dimensions, bits };
         for k in 0..dimensions {
@@ -23,7 +23,7 @@ impl Curve {
         curve
     }
 
-    pub(super) fn key(&self, place: &[f64; 6]) -> u64 {
+    pub(super) fn key<const A: usize>(&self, place: &[f64; A]) -> u64 {
         let cell = |k: usize| ((place[k] - self.low[k]) * self.cells_per_unit[k]) as u64;
         match self.dimensions {
             1 => cell(0),

@@ -9,7 +9,7 @@ mod rows;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::error::Error;
+use crate::error::{Error, plain};
 use crate::points::Places;
 use crate::space::{Metric, Sigma, two_sum};
 
@@ -94,16 +94,21 @@ impl Scene {
             });
         }
         let rows = Rows::new(targets, sources)?;
-        let layout = Arc::new(rows.sort(metric).into_layout(metric, own, &rows));
+        let layout = Arc::new(rows.layout(metric, own));
         let parts = rows.parts.iter().map(|(_, weight, len)| (*weight, *len)).collect();
         Ok(Self::over(layout, metric.decay_scale(sigma), parts))
     }
 
     fn over(layout: Arc<Layout>, scale: f64, parts: Vec<(f64, usize)>) -> Self {
-        let mut scene = Self { layout, scale, parts, mass: Vec::new() };
-        let ones: Vec<Vec<f64>> = scene.parts.iter().map(|(_, rows)| vec![1.0; *rows]).collect();
-        scene.mass = scene.gather(&ones.iter().map(Vec::as_slice).collect::<Vec<_>>());
-        scene
+        let mut mass = vec![0.0; layout.sources.len()];
+        let mut rows = layout.source_of_row.iter();
+        for (weight, count) in &parts {
+            // Counted first, so that a place of ten million rows weighs exactly ten million times one.
+            let mut rows_at = vec![0.0; mass.len()];
+            rows.by_ref().take(*count).for_each(|&place| rows_at[place as usize] += 1.0);
+            mass.iter_mut().zip(rows_at).for_each(|(mass, rows)| *mass += weight * rows);
+        }
+        Self { layout, scale, parts, mass }
     }
 
     /// The same places with kernel and weights squared: σ/√2 and w². Its sums are `Σ (w K)²`.
@@ -132,14 +137,16 @@ impl Scene {
     #[must_use]
     pub fn gather(&self, parts: &[&[f64]]) -> Vec<f64> {
         assert!(parts.iter().map(|part| part.len()).eq(self.parts.iter().map(|(_, rows)| *rows)));
-        let values = parts.iter().zip(&self.parts).flat_map(|(part, (weight, _))| part.iter().map(move |v| v * weight));
         let mut sums = vec![0.0; self.source_places()];
         // Compensated: ten million rows at one place would otherwise lose seven digits.
         let mut lost = vec![0.0; self.source_places()];
-        for (value, &place) in values.zip(&self.layout.source_of_row) {
-            let sum = two_sum(sums[place as usize], value);
-            sums[place as usize] = sum.hi;
-            lost[place as usize] += sum.lo;
+        let mut places = self.layout.source_of_row.iter();
+        for (part, (weight, _)) in parts.iter().zip(&self.parts) {
+            for (value, &place) in part.iter().zip(places.by_ref()) {
+                let sum = two_sum(sums[place as usize], weight * value);
+                sums[place as usize] = sum.hi;
+                lost[place as usize] += sum.lo;
+            }
         }
         for (sum, lost) in sums.iter_mut().zip(lost) {
             *sum += lost;
@@ -173,7 +180,7 @@ fn check_part(places: &Places, weight: f64, sigma: Sigma, metric: Metric) -> Res
     if weight > 0.0 && weight.is_finite() {
         Ok(())
     } else {
-        Err(Error::Parameter { name: "weight of sources", value: weight.to_string(), expected: "positive and finite" })
+        Err(Error::Parameter { name: "weight of sources", value: plain(weight), expected: "positive and finite" })
     }
 }
 

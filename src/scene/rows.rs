@@ -1,7 +1,5 @@
 //! From rows to distinct places: all rows sorted once, equal ones merged.
 
-use std::cmp::Ordering;
-
 use rayon::prelude::*;
 
 use super::curve::Curve;
@@ -44,11 +42,11 @@ impl<'a> Rows<'a> {
     }
 
     /// Whether a row is a source.
-    fn with_a_source(&self) -> impl Fn(u32) -> bool + use<> {
+    fn with_a_source(&self) -> impl Fn(usize) -> bool + use<> {
         let targets = self.targets;
         let targets_are_sources =
             self.parts.iter().any(|(start, _, len)| *start == 0 && *len == targets && targets > 0);
-        move |row| row as usize >= targets || targets_are_sources
+        move |row| row >= targets || targets_are_sources
     }
 
     fn locate(&self, row: usize) -> (&'a Places, usize) {
@@ -58,94 +56,111 @@ impl<'a> Rows<'a> {
         (places, row - start)
     }
 
+    /// Merges all rows into places.
+    pub(super) fn layout(&self, metric: Metric, own: Own) -> Layout {
+        match metric.axes() {
+            1 => self.sorted::<1>(metric).layout(metric, own, self),
+            2 => self.sorted::<2>(metric).layout(metric, own, self),
+            3 => self.sorted::<3>(metric).layout(metric, own, self),
+            _ => self.sorted::<6>(metric).layout(metric, own, self),
+        }
+    }
+
     /// Sorts all rows by group, along the curve, then by coordinates, so that equal places are adjacent.
-    pub(super) fn sort(&self, metric: Metric) -> Sorted {
-        let coordinates: Vec<[f64; 6]> = (0..self.len)
-            .into_par_iter()
-            .map(|row| {
-                let (places, row) = self.locate(row);
-                places.coordinates(row, metric)
-            })
-            .collect();
+    fn sorted<const A: usize>(&self, metric: Metric) -> Sorted<A> {
+        let all = || (0..self.len).into_par_iter().map(|row| (row, self.locate(row)));
+        let coordinates: Vec<[f64; A]> = all().map(|(_, (places, row))| places.coordinates(row, metric)).collect();
         let curve = Curve::around(&coordinates, metric.dimensions());
-        let mut order: Vec<Entry> = (0..self.len)
-            .into_par_iter()
-            .map(|row| {
-                let (places, local) = self.locate(row);
-                Entry { key: curve.key(&coordinates[row]), group: places.group(local), row: row as u32 }
-            })
-            .collect();
-        order.par_sort_unstable_by(|a, b| a.compare(b, &coordinates));
-        Sorted { coordinates, order }
+        let entry = |(row, (places, local)): (usize, (&Places, usize))| {
+            Entry::new(places.group(local), curve.key(&coordinates[row]), row)
+        };
+        let mut order: Vec<Entry> = all().map(entry).collect();
+        order.par_sort_unstable();
+        order.par_chunk_by_mut(Entry::same_cell).for_each(|cell| sort_cell(cell, &coordinates));
+        let places = order.par_iter().map(|entry| coordinates[entry.row()]).collect();
+        Sorted { order, places }
     }
 }
 
-#[derive(Clone, Copy)]
-struct Entry {
-    key: u64,
-    group: u32,
-    row: u32,
-}
+/// Group, position on the curve and row packed into one number, which sorts faster than three.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
 
 impl Entry {
-    fn compare(&self, other: &Self, coordinates: &[[f64; 6]]) -> Ordering {
-        let by_place = || {
-            let (a, b) = (&coordinates[self.row as usize], &coordinates[other.row as usize]);
-            a.iter().zip(b).map(|(x, y)| x.total_cmp(y)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
-        };
-        (self.group, self.key).cmp(&(other.group, other.key)).then_with(by_place).then(self.row.cmp(&other.row))
+    fn new(group: u32, key: u64, row: usize) -> Self {
+        Self(u128::from(group) << 96 | u128::from(key) << 32 | row as u128)
+    }
+
+    fn group(self) -> u32 {
+        (self.0 >> 96) as u32
+    }
+
+    fn row(self) -> usize {
+        self.0 as u32 as usize
+    }
+
+    fn same_cell(&self, other: &Self) -> bool {
+        self.0 >> 32 == other.0 >> 32
     }
 }
 
-pub(super) struct Sorted {
-    coordinates: Vec<[f64; 6]>,
-    order: Vec<Entry>,
+/// Brings equal places of one cell of the curve together.
+fn sort_cell<const A: usize>(cell: &mut [Entry], coordinates: &[[f64; A]]) {
+    if cell.len() > 1 {
+        let place = |entry: &Entry| &coordinates[entry.row()];
+        let by_place = |a: &Entry, b: &Entry| {
+            place(a).iter().zip(place(b)).map(|(x, y)| x.total_cmp(y)).find(|order| order.is_ne())
+        };
+        cell.sort_unstable_by(|a, b| by_place(a, b).unwrap_or_else(|| a.cmp(b)));
+    }
 }
 
-impl Sorted {
-    pub(super) fn into_layout(self, metric: Metric, own: Own, rows: &Rows) -> Layout {
+/// Rows along the curve, and the place of each.
+struct Sorted<const A: usize> {
+    order: Vec<Entry>,
+    places: Vec<[f64; A]>,
+}
+
+impl<const A: usize> Sorted<A> {
+    fn layout(&self, metric: Metric, own: Own, rows: &Rows) -> Layout {
         let is_source = rows.with_a_source();
-        let (mut targets, mut sources) = (Gathering::new(metric.axes()), Gathering::new(metric.axes()));
+        let is_target = |entry: &Entry| entry.row() < rows.targets;
+        let (mut targets, mut sources) = (Gathering::new(A), Gathering::new(A));
         let mut home = Vec::new();
-        let mut target_of = vec![NOWHERE; rows.targets];
+        let mut target_of_row = vec![NOWHERE; rows.targets];
         let mut source_of = vec![NOWHERE; rows.len];
-        let mut rest = self.order.as_slice();
         let mut group = None;
-        while let Some(first) = rest.first() {
-            let place = &self.coordinates[first.row as usize];
-            let count = rest
-                .iter()
-                .take_while(|e| e.group == first.group && &self.coordinates[e.row as usize] == place)
-                .count();
-            let (here, after) = rest.split_at(count);
-            rest = after;
-            if group.replace(first.group) != Some(first.group) {
+        let mut start = 0;
+        while start < self.order.len() {
+            let end = self.end_of_place(start);
+            let (here, place) = (&self.order[start..end], &self.places[start]);
+            if group.replace(here[0].group()) != Some(here[0].group()) {
                 targets.start_group();
                 sources.start_group();
             }
-            let source = here.iter().any(|e| is_source(e.row)).then(|| sources.push(place));
-            let target = here.iter().any(|e| (e.row as usize) < rows.targets).then(|| targets.push(place));
+            let source = here.iter().any(|entry| is_source(entry.row())).then(|| sources.push(place));
+            let target = here.iter().any(is_target).then(|| targets.push(place));
             if target.is_some() {
                 home.push(source.unwrap_or(NOWHERE));
             }
             for entry in here {
-                if (entry.row as usize) < rows.targets {
-                    target_of[entry.row as usize] = target.unwrap_or(NOWHERE);
+                if is_target(entry) {
+                    target_of_row[entry.row()] = target.unwrap_or(NOWHERE);
                 }
-                source_of[entry.row as usize] = source.unwrap_or(NOWHERE);
+                source_of[entry.row()] = source.unwrap_or(NOWHERE);
             }
+            start = end;
         }
-        let source_of_row =
-            rows.parts.iter().flat_map(|(start, _, len)| source_of[*start..start + len].iter().copied()).collect();
-        Layout {
-            metric,
-            own,
-            targets: targets.finish(),
-            sources: sources.finish(),
-            home,
-            target_of_row: target_of,
-            source_of_row,
-        }
+        let parts = rows.parts.iter().map(|(start, _, len)| &source_of[*start..start + len]);
+        let source_of_row = parts.collect::<Vec<_>>().concat();
+        Layout { metric, own, targets: targets.finish(), sources: sources.finish(), home, target_of_row, source_of_row }
+    }
+
+    /// The first row after `start` that is elsewhere.
+    fn end_of_place(&self, start: usize) -> usize {
+        let same =
+            |at: &usize| self.places[*at] == self.places[start] && self.order[*at].group() == self.order[start].group();
+        (start + 1..self.order.len()).find(|at| !same(at)).unwrap_or(self.order.len())
     }
 }
 
@@ -167,7 +182,7 @@ impl Gathering {
         self.cloud.groups.push(at..at);
     }
 
-    fn push(&mut self, place: &[f64; 6]) -> u32 {
+    fn push(&mut self, place: &[f64]) -> u32 {
         for (axis, coordinate) in self.cloud.axes.iter_mut().zip(place) {
             axis.push(*coordinate);
         }

@@ -8,10 +8,12 @@ mod weights;
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::engine::{
     Choice, Counts, Engine, EngineKind, Exact, Matrix, Plan, Progress, Sparse, Sums, Truncation, choose,
 };
-use crate::error::Error;
+use crate::error::{Error, plain};
 use crate::points::Places;
 use crate::scene::{Own, Scene};
 use crate::space::Sigma;
@@ -58,7 +60,7 @@ impl Smoother {
     /// If c is not within 0 and 1.
     pub fn new(sigma: Sigma, c: f64) -> Result<Self, Error> {
         if !(0.0..=1.0).contains(&c) {
-            return Err(Error::Parameter { name: "c", value: c.to_string(), expected: "between 0 and 1" });
+            return Err(Error::Parameter { name: "c", value: plain(c), expected: "between 0 and 1" });
         }
         Ok(Self {
             sigma,
@@ -76,11 +78,11 @@ impl Smoother {
     /// # Errors
     /// If it is negative or not finite.
     pub fn label_weight(mut self, weight: f64) -> Result<Self, Error> {
-        if !(weight >= 0.0 && weight.is_finite()) {
+        if weight != 0.0 && !(1e-100..=1e100).contains(&weight) {
             return Err(Error::Parameter {
                 name: "label weight",
-                value: weight.to_string(),
-                expected: "zero or positive, and finite",
+                value: plain(weight),
+                expected: "zero, or between 1e-100 and 1e100",
             });
         }
         self.label_weight = weight;
@@ -108,7 +110,7 @@ impl Smoother {
     pub fn tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
         if !(Sparse::SMALLEST_TOLERANCE..=1.0).contains(&tolerance) {
             let expected = "between 1e-12, what 64-bit numbers can keep, and 1";
-            return Err(Error::Parameter { name: "tolerance", value: tolerance.to_string(), expected });
+            return Err(Error::Parameter { name: "tolerance", value: plain(tolerance), expected });
         }
         self.truncation = Truncation::Tolerance(tolerance);
         Ok(self)
@@ -122,7 +124,7 @@ impl Smoother {
         if !(sigmas > 0.0 && sigmas <= 37.0) {
             return Err(Error::Parameter {
                 name: "cutoff",
-                value: sigmas.to_string(),
+                value: plain(sigmas),
                 expected: "positive and at most 37 sigma, where the kernel vanishes",
             });
         }
@@ -291,21 +293,20 @@ impl SmoothingPlan {
     fn smooth_column(&self, predictions: &[f64], span: &Span, column: &[f64], sums: &Sums, k: usize) -> Smoothed {
         let c = self.smoother.c;
         let rounding = 4.0 * f64::EPSILON * span.low.abs().max(span.high.abs());
-        let mut smoothed = Smoothed { values: Vec::new(), error_bound: Vec::new(), range: span.high - span.low };
-        for (row, &prediction) in predictions.iter().enumerate() {
-            let RowSums { mass, value, error, .. } =
-                self.row_sums(row, sums, Some((&sums.values[k], column, span.to_unit(prediction))));
-            let mean = (mass > 0.0).then(|| span.value_at(value / mass));
-            smoothed.values.push(mean.map(|mean| blend(c, mean, prediction)));
-            // Where c or the range is zero the prediction comes back as it is.
-            let exact = c == 0.0 || span.half == 0.0;
-            smoothed.error_bound.push(if mass > 0.0 && !exact {
-                c * span.range() * (error / mass) + rounding
+        // Where c or the range is zero the prediction comes back as it is.
+        let exact = c == 0.0 || span.half == 0.0;
+        let row = |(row, &prediction): (usize, &f64)| {
+            let own = span.to_unit(prediction);
+            let RowSums { mass, value, error, .. } = self.row_sums(row, sums, Some((&sums.values[k], column, own)));
+            if mass > 0.0 {
+                let bound = if exact { 0.0 } else { c * span.range() * (error / mass).min(1.0) + rounding };
+                (Some(blend(c, span.value_at(value / mass), prediction)), bound)
             } else {
-                0.0
-            });
-        }
-        smoothed
+                (None, 0.0)
+            }
+        };
+        let (values, error_bound) = predictions.par_iter().enumerate().map(row).unzip();
+        Smoothed { values, error_bound, range: span.high - span.low }
     }
 
     /// The sums of one row: those of its place, and for leave-one-out what else is at its own place.

@@ -106,7 +106,7 @@ def test_56_memory_for_the_rows(refused, written, limit):
 def test_56_memory_for_the_matrix(refused, written, tmp_path, flags):
     """Room for the rows, none for a matrix of all pairs."""
     flags = {name: tmp_path / file for name, file in flags.items()}
-    said = ("weight matrix", "needs about", "MiB", "the limit is")
+    said = ("weight matrix", "needs about", "MiB", "the memory limit leaves")
     refused(*said, test=written(test_rows(3000)), engine="sparse", sigma="50km", memory_limit="2MB", hint="--engine exact", **flags)
     assert not (tmp_path / "matrix.parquet").exists()
 

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::super::matrix::{CHUNK, RowBlock};
-use super::super::rounding_error;
+use super::super::matrix::{RowBlock, sum};
 use super::forest::Limits;
 use crate::kernel::{Decay, LANES, Lanes, exp2_minus};
 use crate::scene::Scene;
@@ -56,8 +55,14 @@ impl<const A: usize> Candidates<A> {
     }
 
     /// The candidates within reach of one target, weighed; `left_out` is not among them.
-    pub(super) fn near<D: Decay<A>>(&mut self, decay: D, one: &[f64; A], limits: &Limits, left_out: u32) -> &Neighbours {
-        Arch::new().dispatch(Decays { decay, one, many: &self.lanes, decays: &mut self.decays });
+    pub(super) fn near<D: Decay<A>>(
+        &mut self,
+        decay: D,
+        one: &[f64; A],
+        limits: &Limits,
+        left_out: u32,
+    ) -> &mut Neighbours {
+        Arch::new().dispatch(Decays { decay, one, many: &self.lanes, out: &mut self.decays });
         let near = &mut self.near;
         near.count = 0;
         for ((&source, &decay), &mass) in self.sources.iter().zip(self.decays.as_flattened()).zip(&self.mass) {
@@ -68,8 +73,8 @@ impl<const A: usize> Candidates<A> {
             near.count += usize::from(decay <= limits.farthest && source != left_out);
         }
         let whole = near.count.next_multiple_of(LANES);
-        let (decays, mass, weights) = (&near.decays[..whole], &near.mass[..whole], &mut near.weights[..whole]);
-        Arch::new().dispatch(Weights { shift: limits.shift, decays, mass, weights });
+        let (decays, mass, out) = (&near.decays[..whole], &near.mass[..whole], &mut near.weights[..whole]);
+        Arch::new().dispatch(Weights { shift: limits.shift, decays, mass, out });
         near
     }
 }
@@ -88,16 +93,15 @@ impl Neighbours {
 
     /// Total weight of the sources, whatever the kernel makes of them.
     pub(super) fn mass(&self) -> f64 {
-        self.mass[..self.count].iter().sum()
+        sum(&self.mass[..self.count])
     }
 
     /// The smallest decay beyond which everything can go while the certificate stays within the tolerance, and the
     /// mass that goes.
-    pub(super) fn cheapest_cut(&self, limits: &Limits, total: f64, tolerance: f64, unseen: f64) -> (f64, f64) {
+    pub(super) fn cheapest_cut(&self, limits: &Limits, tolerance: f64, unseen: f64) -> (f64, f64) {
         let (decays, weights) = (&self.decays[..self.count], &self.weights[..self.count]);
-        let all: f64 = weights.iter().sum();
-        let rounding = 2.0 * rounding_error(CHUNK, total, all, -limits.shift);
-        let budget = all * (tolerance / (1.0 + tolerance) - rounding) - unseen;
+        let all = sum(weights);
+        let budget = all * (tolerance / (1.0 + tolerance) - 2.0 * limits.rounding) - unseen;
         let floor = limits.nearest + KEPT_FRACTION * (limits.farthest - limits.nearest);
         let bins_per_decay = BINS as f64 / (limits.farthest - floor);
         let mut bins = [0.0; BINS];
@@ -117,21 +121,19 @@ impl Neighbours {
         (floor, dropped)
     }
 
-    /// Appends the sources up to the cut to the block; gives their range.
-    pub(super) fn keep_within(&self, cut: f64, block: &mut RowBlock) -> Range<usize> {
-        let start = block.columns.len();
-        block.columns.resize(start + self.count, 0);
-        block.weights.resize(start + self.count, 0.0);
-        let (columns, kept) = (&mut block.columns[start..], &mut block.weights[start..]);
-        let mut count = 0;
-        for ((&source, &decay), &weight) in self.sources.iter().zip(&self.decays).zip(&self.weights).take(self.count) {
-            columns[count] = source;
-            kept[count] = weight;
-            count += usize::from(decay <= cut && weight > 0.0);
+    /// Appends the sources up to the cut to the block; gives their range. The others are forgotten.
+    pub(super) fn keep_within(&mut self, cut: f64, block: &mut RowBlock) -> Range<usize> {
+        let mut kept = 0;
+        for at in 0..self.count {
+            let (source, weight) = (self.sources[at], self.weights[at]);
+            self.sources[kept] = source;
+            self.weights[kept] = weight;
+            kept += usize::from(self.decays[at] <= cut && weight > 0.0);
         }
-        block.columns.truncate(start + count);
-        block.weights.truncate(start + count);
-        start..start + count
+        let start = block.columns.len();
+        block.columns.extend_from_slice(&self.sources[..kept]);
+        block.weights.extend_from_slice(&self.weights[..kept]);
+        start..start + kept
     }
 }
 
@@ -140,7 +142,7 @@ pub(super) struct Decays<'a, D, const A: usize> {
     pub(super) decay: D,
     pub(super) one: &'a [f64; A],
     pub(super) many: &'a [[Lanes; A]],
-    pub(super) decays: &'a mut [Lanes],
+    pub(super) out: &'a mut [Lanes],
 }
 
 impl<D: Decay<A>, const A: usize> WithSimd for Decays<'_, D, A> {
@@ -148,7 +150,7 @@ impl<D: Decay<A>, const A: usize> WithSimd for Decays<'_, D, A> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        for (many, decays) in self.many.iter().zip(self.decays) {
+        for (many, decays) in self.many.iter().zip(self.out) {
             *decays = self.decay.lanes::<S>(many, self.one);
         }
     }
@@ -159,7 +161,7 @@ struct Weights<'a> {
     shift: f64,
     decays: &'a [f64],
     mass: &'a [f64],
-    weights: &'a mut [f64],
+    out: &'a mut [f64],
 }
 
 impl WithSimd for Weights<'_> {
@@ -168,7 +170,7 @@ impl WithSimd for Weights<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let (decays, mass) = (self.decays.as_chunks::<LANES>().0, self.mass.as_chunks::<LANES>().0);
-        for ((decays, mass), weights) in decays.iter().zip(mass).zip(self.weights.as_chunks_mut::<LANES>().0) {
+        for ((decays, mass), weights) in decays.iter().zip(mass).zip(self.out.as_chunks_mut::<LANES>().0) {
             for lane in 0..LANES {
                 weights[lane] = mass[lane] * exp2_minus::<S>(decays[lane] - self.shift);
             }

@@ -8,7 +8,7 @@ use kiddo::{ImmutableKdTree, SquaredEuclidean};
 use pulp::Arch;
 use rayon::prelude::*;
 
-use super::super::matrix::{CHUNK, RowBlock, compensated};
+use super::super::matrix::{CHUNK, RowBlock, compensated, sum};
 use super::super::rounding_error;
 use super::Truncation;
 use super::candidates::{Candidates, Decays, Neighbours};
@@ -19,6 +19,9 @@ use crate::scene::{NOWHERE, Own, Scene};
 const TILE: usize = 128;
 /// A tile is at most this part of the reach across, so that its targets share most of their candidates.
 const TILE_PER_REACH: f64 = 0.5;
+/// So few targets may lie farther apart: their candidates are few too, and cheaper to sift than another query.
+const FEW: usize = 24;
+const FEW_PER_REACH: f64 = 3.0;
 /// Tiles looked at to estimate the size of the matrix.
 const SAMPLED_TILES: usize = 64;
 
@@ -92,10 +95,10 @@ impl<D: Decay<A>, const A: usize, const K: usize> Grow for Forest<D, A, K> {
                 Truncation::Tolerance(tolerance) => (self.weights[group].max(1.0) / tolerance).log2(),
                 Truncation::Cutoff(sigmas) => decay_at(sigmas),
             };
-            let across = self.decay.squared_reach(typical).sqrt() * TILE_PER_REACH;
+            let reach = self.decay.squared_reach(typical).sqrt();
             let mut start = targets.start;
             while start < targets.end {
-                let end = self.run_within(start, targets.end, across);
+                let end = self.run_within(start, targets.end, reach);
                 tiles.push(Tile { targets: start..end, group });
                 start = end;
             }
@@ -113,8 +116,6 @@ impl<D: Decay<A>, const A: usize, const K: usize> Grow for Forest<D, A, K> {
             self.find(tile, &limits, &mut candidates);
             self.add_tile(tile, &limits, &mut candidates, &mut rows);
         }
-        rows.block.columns.shrink_to_fit();
-        rows.block.weights.shrink_to_fit();
         rows
     }
 }
@@ -130,12 +131,13 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         Self { decay, scene, truncation, trees, weights }
     }
 
-    /// The end of the longest run of targets from `start` whose box is at most `across` wide.
-    fn run_within(&self, start: usize, end: usize, across: f64) -> usize {
+    /// The end of the run of targets from `start` that share a query.
+    fn run_within(&self, start: usize, end: usize, reach: f64) -> usize {
         let first: [f64; K] = self.scene.layout.targets.place(start);
         let (mut low, mut high) = (first, first);
         for place in start + 1..end.min(start + TILE) {
             let next: [f64; K] = self.scene.layout.targets.place(place);
+            let across = if place - start < FEW { FEW_PER_REACH } else { TILE_PER_REACH } * reach;
             for k in 0..K {
                 low[k] = low[k].min(next[k]);
                 high[k] = high[k].max(next[k]);
@@ -158,14 +160,17 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
 
     /// How far to look for one target.
     fn limits(&self, target: usize, group: usize) -> Limits {
+        let Some((nearest, mass)) = self.nearest(target, group) else { return Limits::NOTHING };
+        // D is at least what this source gives, hence log₂(W/D) at most this.
+        let spread = nearest + (self.weights[group] / mass).log2();
+        let rounding = rounding_error(CHUNK, spread);
         match self.truncation {
-            Truncation::Cutoff(sigmas) => Limits { nearest: 0.0, farthest: decay_at(sigmas), shift: 0.0 },
+            Truncation::Cutoff(sigmas) => Limits { nearest, farthest: decay_at(sigmas), shift: 0.0, rounding },
             Truncation::Tolerance(tolerance) => {
-                let Some((nearest, mass)) = self.nearest(target, group) else { return Limits::NOTHING };
                 // One more than needed, so that at most half of the tolerance goes to what is never seen.
-                let farthest = nearest + (self.weights[group] / (mass * tolerance)).log2() + 1.0;
+                let farthest = spread - tolerance.log2() + 1.0;
                 let shift = if farthest > VANISHED { nearest.floor() } else { 0.0 };
-                Limits { nearest, farthest, shift }
+                Limits { nearest, farthest, shift, rounding }
             }
         }
     }
@@ -187,7 +192,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         let one: [f64; A] = self.scene.layout.targets.place(target);
         let many = self.scene.layout.sources.place::<A>(found).map(|coordinate| [coordinate; LANES]);
         let mut decays = [[0.0; LANES]];
-        Arch::new().dispatch(Decays { decay: self.decay, one: &one, many: &[many], decays: &mut decays });
+        Arch::new().dispatch(Decays { decay: self.decay, one: &one, many: &[many], out: &mut decays });
         Some((decays[0][0], self.scene.mass[found]))
     }
 
@@ -223,23 +228,22 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
     }
 
     /// Keeps what the truncation asks for and normalises it to a row.
-    fn add_row(&self, limits: &Limits, total: f64, near: &Neighbours, rows: &mut Rows) {
+    fn add_row(&self, limits: &Limits, total: f64, near: &mut Neighbours, rows: &mut Rows) {
         // Of what is not near only this is known: it lies beyond the farthest decay.
         let unseen = (total - near.mass()).max(0.0) * (limits.shift - limits.farthest).exp2();
         let (cut, dropped) = match self.truncation {
             Truncation::Cutoff(_) => (limits.farthest, 0.0),
-            Truncation::Tolerance(tolerance) => near.cheapest_cut(limits, total, tolerance, unseen),
+            Truncation::Tolerance(tolerance) => near.cheapest_cut(limits, tolerance, unseen),
         };
         let kept = near.keep_within(cut, &mut rows.block);
-        let mass = compensated(rows.block.weights[kept.clone()].chunks(CHUNK).map(|chunk| chunk.iter().sum()));
+        let mass = compensated(rows.block.weights[kept.clone()].chunks(CHUNK).map(sum));
         for weight in &mut rows.block.weights[kept] {
             *weight /= mass;
         }
         rows.block.ends.push(rows.block.columns.len());
         rows.mass.push(mass);
         rows.exponent.push(-limits.shift);
-        let rounding = if mass > 0.0 { mass * rounding_error(CHUNK, total, mass, -limits.shift) } else { 0.0 };
-        rows.error.push(dropped + unseen + rounding);
+        rows.error.push(dropped + unseen + mass * limits.rounding);
     }
 }
 
@@ -254,9 +258,11 @@ pub(super) struct Limits {
     pub(super) farthest: f64,
     /// Subtracted from every decay so that far rows do not underflow; a whole number.
     pub(super) shift: f64,
+    /// What rounding can do to the sums, as a factor of D.
+    pub(super) rounding: f64,
 }
 
 impl Limits {
     /// For a target whose group has no source.
-    const NOTHING: Self = Self { nearest: 0.0, farthest: 0.0, shift: 0.0 };
+    const NOTHING: Self = Self { nearest: 0.0, farthest: 0.0, shift: 0.0, rounding: 0.0 };
 }
