@@ -200,7 +200,9 @@ impl Decay<6> for Sphere {
 
     fn squared_reach(self, decay: f64) -> f64 {
         let angle = (decay / self.scale).sqrt();
-        if angle >= std::f64::consts::PI { 4.0 } else { (2.0 * (0.5 * angle).sin()).powi(2) }
+        // The high parts alone may place two neighbours a few units in the last place apart.
+        let chord = if angle >= std::f64::consts::PI { 2.0 } else { 2.0 * (0.5 * angle).sin() };
+        (chord + 1e-15).powi(2)
     }
 
     fn least(self, squared_distance: f64) -> f64 {

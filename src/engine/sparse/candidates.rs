@@ -64,14 +64,16 @@ impl<const A: usize> Candidates<A> {
     ) -> &mut Neighbours {
         Arch::new().dispatch(Decays { decay, one, many: &self.lanes, out: &mut self.decays });
         let near = &mut self.near;
-        near.count = 0;
-        for ((&source, &decay), &mass) in self.sources.iter().zip(self.decays.as_flattened()).zip(&self.mass) {
+        let candidates = self.sources.iter().zip(self.decays.as_flattened()).zip(&self.mass);
+        let mut count = 0;
+        for ((&source, &decay), &mass) in candidates {
             // Written always, counted only if near: no branch to mispredict.
-            near.sources[near.count] = source;
-            near.decays[near.count] = decay;
-            near.mass[near.count] = mass;
-            near.count += usize::from(decay <= limits.farthest && source != left_out);
+            near.sources[count] = source;
+            near.decays[count] = decay;
+            near.mass[count] = mass;
+            count += usize::from(decay <= limits.farthest && source != left_out);
         }
+        near.count = count;
         let whole = near.count.next_multiple_of(LANES);
         let (decays, mass, out) = (&near.decays[..whole], &near.mass[..whole], &mut near.weights[..whole]);
         Arch::new().dispatch(Weights { shift: limits.shift, decays, mass, out });

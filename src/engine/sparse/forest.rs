@@ -20,8 +20,8 @@ const TILE: usize = 128;
 /// A tile is at most this part of the reach across, so that its targets share most of their candidates.
 const TILE_PER_REACH: f64 = 0.5;
 /// So few targets may lie farther apart: their candidates are few too, and cheaper to sift than another query.
-const FEW: usize = 24;
-const FEW_PER_REACH: f64 = 3.0;
+const FEW: usize = 8;
+const FEW_PER_REACH: f64 = 1.0;
 /// Tiles looked at to estimate the size of the matrix.
 const SAMPLED_TILES: usize = 64;
 
@@ -237,8 +237,9 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         };
         let kept = near.keep_within(cut, &mut rows.block);
         let mass = compensated(rows.block.weights[kept.clone()].chunks(CHUNK).map(sum));
+        let share = 1.0 / mass;
         for weight in &mut rows.block.weights[kept] {
-            *weight /= mass;
+            *weight *= share;
         }
         rows.block.ends.push(rows.block.columns.len());
         rows.mass.push(mass);
