@@ -69,7 +69,7 @@ pub(super) struct KernelArgs {
     #[arg(long, value_name = "WEIGHT", default_value_t = 1.0, requires = "train", allow_hyphen_values = true)]
     pub(super) label_weight: f64,
     /// Largest error of any row, relative to the range of the values
-    #[arg(long, value_name = "ERROR", default_value_t = Smoother::DEFAULT_TOLERANCE, allow_hyphen_values = true, conflicts_with = "cutoff")]
+    #[arg(long, value_name = "ERROR", default_value = "1e-6", allow_hyphen_values = true, conflicts_with = "cutoff")]
     pub(super) tolerance: f64,
     /// Cut the kernel at so many sigma instead; the certificate then says what that cost
     #[arg(long, value_name = "SIGMAS", allow_hyphen_values = true)]

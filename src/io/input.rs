@@ -124,11 +124,12 @@ impl Input {
     }
 
     fn nearest_names(&self, wanted: &str) -> String {
-        let likeness = |name: &str| strsim::jaro_winkler(&wanted.to_lowercase(), &name.to_lowercase());
+        let likeness =
+            |name: &str| strsim::normalized_damerau_levenshtein(&wanted.to_lowercase(), &name.to_lowercase());
         let mut names: Vec<&str> = self.schema().fields().iter().map(|field| field.name().as_str()).collect();
         names.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
         match names.first() {
-            Some(best) if likeness(best) > 0.75 => {
+            Some(best) if likeness(best) > 0.6 => {
                 format!("did you mean '{}'? The columns are {}", shortened(best, 80), self.listed())
             }
             _ => format!("the columns are {}", self.listed()),
