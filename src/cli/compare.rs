@@ -8,7 +8,7 @@ use super::options::{Data, DataArgs, KernelArgs, RunArgs};
 use super::terminal::{self, Bar};
 use crate::engine::EngineKind;
 use crate::error::Error;
-use crate::report::{percent_of_range, table};
+use crate::report::{share, table};
 use crate::smoother::{Smoothed, Smoother};
 
 /// Runs several engines on the same rows and shows how fast and how far from exact each is.
@@ -134,9 +134,9 @@ impl Comparison {
             vec![
                 line.engine.to_owned(),
                 format!("{:.3}", line.seconds),
-                percent_of_range(line.max_error),
-                percent_of_range(line.mean_error),
-                percent_of_range(line.bound),
+                share(line.max_error),
+                share(line.mean_error),
+                share(line.bound),
                 line.nonzeros.map_or("-".to_owned(), |count| crate::report::number(count as usize)),
                 if line.within_tolerance { "yes" } else { "NO" }.to_owned(),
             ]

@@ -11,7 +11,7 @@ use super::terminal::{self, Bar};
 use crate::engine::{Choice, EngineKind};
 use crate::error::{Error, bytes};
 use crate::io::{NewColumn, Output};
-use crate::report::{Layout as Text, number, percent_of_range, short};
+use crate::report::{Lines, number, share, short};
 use crate::score::Score;
 use crate::smoother::{Smoothed, SmoothingPlan};
 
@@ -222,7 +222,7 @@ impl<'a> Summary<'a> {
     }
 
     fn for_people(&self, choice: Choice, output: &Path) -> String {
-        let mut text = Text::default();
+        let mut text = Lines::default();
         let labelled =
             if self.rows.train > 0 { format!(", {} labelled", number(self.rows.train)) } else { String::new() };
         let skipped =
@@ -231,10 +231,7 @@ impl<'a> Summary<'a> {
         text.line("engine", &format!("{} ({})", self.engine, choice.reason));
         text.line("sigma", &format!("{}, c {}, label weight {}", self.sigma, self.c, self.label_weight));
         let wanted = self.tolerance.map_or("cut by hand".to_owned(), |tolerance| format!("tolerance {tolerance:e}"));
-        text.line(
-            "error",
-            &format!("at most {} of the range, proven ({wanted})", percent_of_range(self.error_bound.max)),
-        );
+        text.line("error", &format!("at most {} of the range, proven ({wanted})", share(self.error_bound.max)));
         let Seconds { read, plan, apply, write, total } = self.seconds;
         text.line(
             "seconds",

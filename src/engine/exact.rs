@@ -21,10 +21,6 @@ use crate::space::two_sum;
 pub struct Exact;
 
 impl Engine for Exact {
-    fn name(&self) -> &'static str {
-        "exact"
-    }
-
     fn plan(&self, scene: Arc<Scene>, _: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
         let blocks = cut(&scene.layout.sources, scene.layout.metric.dimensions(), BLOCK);
         let tiles = cut(&scene.layout.targets, scene.layout.metric.dimensions(), LANES);

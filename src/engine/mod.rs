@@ -45,9 +45,6 @@ pub struct Sums {
 
 /// A way to compute [`Sums`].
 pub trait Engine: Send + Sync {
-    /// Its name on the command line.
-    fn name(&self) -> &'static str;
-
     /// Prepares for sums over this scene with any values.
     ///
     /// # Errors

@@ -6,11 +6,11 @@ pub use map::{MapPanel, draw_maps};
 
 /// Lines of a name and a text, names aligned.
 #[derive(Debug, Default)]
-pub struct Layout {
+pub struct Lines {
     lines: Vec<(String, String)>,
 }
 
-impl Layout {
+impl Lines {
     /// Adds a line.
     pub fn line(&mut self, name: &str, text: &str) {
         self.lines.push((name.to_owned(), text.to_owned()));
@@ -67,8 +67,8 @@ pub fn short(value: f64) -> String {
 
 /// A share of the range in few digits.
 #[must_use]
-pub fn percent_of_range(share: f64) -> String {
-    if share == 0.0 { "0".to_owned() } else { format!("{share:.1e}") }
+pub fn share(part: f64) -> String {
+    if part == 0.0 { "0".to_owned() } else { format!("{part:.1e}") }
 }
 
 #[cfg(test)]

@@ -14,22 +14,15 @@ fn sample(name: &str) -> String {
     format!("{}/data-samples/{name}.parquet", env!("CARGO_MANIFEST_DIR"))
 }
 
-fn smooth_sample(folder: &Path, more: &[&str]) -> Output {
-    let (train, test) = (sample("train"), sample("test"));
-    let data = [
-        "smooth",
-        "--train",
-        &train,
-        "--test",
-        &test,
-        "--label",
-        "log_price",
-        "--prediction",
-        "xgb",
-        "-o",
-        "out.parquet",
-    ];
+/// Runs a subcommand on the sample's training and test rows.
+fn on_sample(subcommand: &str, test: &str, prediction: &str, folder: &Path, more: &[&str]) -> Output {
+    let (train, test) = (sample("train"), sample(test));
+    let data = [subcommand, "--train", &train, "--test", &test, "--label", "log_price", "--prediction", prediction];
     geosmooth(&[&data[..], more].concat(), folder)
+}
+
+fn smooth_sample(folder: &Path, more: &[&str]) -> Output {
+    on_sample("smooth", "test", "xgb", folder, &[&["-o", "out.parquet"], more].concat())
 }
 
 fn json(output: &Output) -> Value {
@@ -89,49 +82,15 @@ fn any_number_of_threads_writes_the_same_file() {
 #[test]
 fn geoparquet_gives_the_same_result_as_latitude_and_longitude() {
     let folder = tempfile::tempdir().unwrap();
-    let after = |test: &str| {
-        let (train, test) = (sample("train"), sample(test));
-        let arguments = [
-            "smooth",
-            "--train",
-            &train,
-            "--test",
-            &test,
-            "--label",
-            "log_price",
-            "--prediction",
-            "xgb,ridge",
-            "--sigma",
-            "120m",
-        ];
-        json(&geosmooth(
-            &[&arguments[..], &["--c", "0.5", "--json", "--overwrite", "-o", "out.parquet"]].concat(),
-            folder.path(),
-        ))["scores"]
-            .clone()
-    };
+    let more = ["--sigma", "120m", "--c", "0.5", "--json", "--overwrite", "-o", "out.parquet"];
+    let after = |test: &str| json(&on_sample("smooth", test, "xgb,ridge", folder.path(), &more))["scores"].clone();
     assert_eq!(after("test"), after("test_geo"));
 }
 
 #[test]
 fn compare_shows_both_engines() {
     let folder = tempfile::tempdir().unwrap();
-    let (train, test) = (sample("train"), sample("test"));
-    let arguments = [
-        "compare",
-        "--train",
-        &train,
-        "--test",
-        &test,
-        "--label",
-        "log_price",
-        "--prediction",
-        "xgb",
-        "--sigma",
-        "0.002deg",
-        "--json",
-    ];
-    let comparison = json(&geosmooth(&arguments, folder.path()));
+    let comparison = json(&on_sample("compare", "test", "xgb", folder.path(), &["--sigma", "0.002deg", "--json"]));
     assert_eq!(comparison["reference"], "exact");
     let engines = comparison["engines"].as_array().unwrap();
     assert_eq!(engines.iter().map(|line| line["engine"].as_str().unwrap()).collect::<Vec<_>>(), ["exact", "sparse"]);

@@ -39,7 +39,7 @@ pub struct Sparse {
 }
 
 impl Sparse {
-    /// Smallest tolerance that rounding leaves room for, with a margin of ten.
+    /// Smallest tolerance that rounding leaves room for, with a margin of five.
     pub const SMALLEST_TOLERANCE: f64 = 1e-12;
 
     /// Plants the trees and looks at a sample of the rows: enough to know how large the matrix would be.
@@ -53,10 +53,6 @@ impl Sparse {
 }
 
 impl Engine for Sparse {
-    fn name(&self) -> &'static str {
-        "sparse"
-    }
-
     fn plan(&self, scene: Arc<Scene>, progress: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
         self.survey(scene).plan(progress)
     }
