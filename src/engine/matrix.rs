@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use crate::space::two_sum;
+use crate::space::compensated;
 
 /// W between target places (rows) and source places (columns): entries are positive, columns ascend within
 /// a row, rows sum to one.
@@ -95,13 +95,4 @@ pub(crate) fn sum(terms: &[f64]) -> f64 {
         }
     }
     lanes.iter().chain(rest).sum()
-}
-
-/// The sum of many terms as if it were added in twice the precision.
-pub(crate) fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
-    let (total, lost) = terms.fold((0.0, 0.0), |(total, lost), term| {
-        let sum = two_sum(total, term);
-        (sum.hi, lost + sum.lo)
-    });
-    total + lost
 }

@@ -1,36 +1,64 @@
 //! A curve through space that keeps neighbours together.
 
-/// A Morton curve over the box that holds all places.
-pub(super) struct Curve {
+use rayon::prelude::*;
+
+/// A Morton curve over cubes whose sides are powers of two, so that the corner of every cube, at every level, is
+/// exact and the places of a cube follow each other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Curve {
     low: [f64; 3],
-    cells_per_unit: [f64; 3],
+    /// Side of the smallest cubes, a power of two.
+    side: f64,
     dimensions: usize,
-    bits: u32,
 }
 
 impl Curve {
     pub(super) fn around<const A: usize>(places: &[[f64; A]], dimensions: usize) -> Self {
-        let bits = 63 / dimensions as u32;
-        let mut curve = Self { low: [0.0; 3], cells_per_unit: [0.0; 3], dimensions, bits };
-        for k in 0..dimensions {
-            let low = places.iter().map(|p| p[k]).fold(f64::INFINITY, f64::min);
-            let high = places.iter().map(|p| p[k]).fold(f64::NEG_INFINITY, f64::max);
-            curve.low[k] = low;
-            if high > low {
-                curve.cells_per_unit[k] = ((1_u64 << bits) - 1) as f64 / (high - low);
-            }
-        }
-        curve
+        let nowhere = || ([f64::INFINITY; A], [f64::NEG_INFINITY; A]);
+        let (low, high) = places
+            .par_chunks(1 << 14)
+            .map(|places| places.iter().fold(nowhere(), |bounds, place| widen(bounds, (*place, *place))))
+            .reduce(nowhere, widen);
+        let extent = (0..dimensions).map(|k| high[k] - low[k]).fold(0.0, f64::max);
+        // One bit is left for the corner that lies below the lowest place.
+        let cubes = ((1_u64 << (Self::bits(dimensions) - 1)) - 1) as f64;
+        let side = power_of_two_above(extent / cubes);
+        let corner = |k: usize| if k < dimensions && low[k].is_finite() { (low[k] / side).floor() * side } else { 0.0 };
+        Self { low: std::array::from_fn(corner), side, dimensions }
+    }
+
+    fn bits(dimensions: usize) -> u32 {
+        if dimensions == 1 { 52 } else { 63 / dimensions as u32 }
+    }
+
+    /// The cube of side `side · 2^level` that a coordinate lies in, along one axis.
+    #[inline]
+    pub(crate) fn cube(&self, axis: usize, coordinate: f64, side: f64) -> u64 {
+        ((coordinate - self.low[axis]) / side) as u64
     }
 
     pub(super) fn key<const A: usize>(&self, place: &[f64; A]) -> u64 {
-        let cell = |k: usize| ((place[k] - self.low[k]) * self.cells_per_unit[k]) as u64;
+        let cube = |k: usize| self.cube(k, place[k], self.side);
         match self.dimensions {
-            1 => cell(0),
-            2 => spread_by_two(cell(0)) << 1 | spread_by_two(cell(1)),
-            _ => (0..3).fold(0, |key, k| key << 1 | spread_by_three(cell(k).min((1 << self.bits) - 1))),
+            1 => cube(0),
+            2 => spread_by_two(cube(0)) << 1 | spread_by_two(cube(1)),
+            _ => (0..3).fold(0, |key, k| key << 1 | spread_by_three(cube(k))),
         }
     }
+}
+
+/// The box around two boxes.
+fn widen<const A: usize>(a: ([f64; A], [f64; A]), b: ([f64; A], [f64; A])) -> ([f64; A], [f64; A]) {
+    (std::array::from_fn(|k| a.0[k].min(b.0[k])), std::array::from_fn(|k| a.1[k].max(b.1[k])))
+}
+
+/// The smallest power of two that is larger; of nothing, one.
+fn power_of_two_above(x: f64) -> f64 {
+    let mut power = if x > 0.0 { x.log2().floor().exp2() } else { 1.0 };
+    while power <= x {
+        power *= 2.0;
+    }
+    power
 }
 
 /// Puts a zero between the low 32 bits.

@@ -9,10 +9,13 @@ mod rows;
 use std::ops::Range;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::error::{Error, plain};
 use crate::points::Places;
-use crate::space::{Metric, Sigma, two_sum};
+use crate::space::{Metric, Sigma, compensated};
 
+pub(crate) use self::curve::Curve;
 use self::rows::Rows;
 
 /// Whether a row that is both source and target counts in its own sum.
@@ -48,17 +51,35 @@ impl Cloud {
     }
 }
 
+/// The rows at each place.
+#[derive(Debug, Default)]
+pub(crate) struct RowsAt {
+    /// Where the rows of each place end.
+    ends: Vec<u32>,
+    rows: Vec<u32>,
+}
+
+impl RowsAt {
+    #[inline]
+    pub(crate) fn at(&self, place: usize) -> &[u32] {
+        let start = if place == 0 { 0 } else { self.ends[place - 1] };
+        &self.rows[start as usize..self.ends[place] as usize]
+    }
+}
+
 /// Where everything is, whatever σ and the weights are.
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) metric: Metric,
     pub(crate) own: Own,
+    /// The curve that places are sorted along.
+    pub(crate) curve: Curve,
     pub(crate) targets: Cloud,
     pub(crate) sources: Cloud,
     /// The source place that coincides with each target place, or [`NOWHERE`].
     pub(crate) home: Vec<u32>,
     pub(crate) target_of_row: Vec<u32>,
-    pub(crate) source_of_row: Vec<u32>,
+    pub(crate) rows_of_source: RowsAt,
 }
 
 /// Targets and weighted sources under one kernel, ready for an [`Engine`](crate::engine::Engine).
@@ -100,15 +121,23 @@ impl Scene {
     }
 
     fn over(layout: Arc<Layout>, scale: f64, parts: Vec<(f64, usize)>) -> Self {
-        let mut mass = vec![0.0; layout.sources.len()];
-        let mut rows = layout.source_of_row.iter();
-        for (weight, count) in &parts {
+        let mut scene = Self { layout, scale, parts, mass: Vec::new() };
+        let mass = |place: usize| {
+            let rows = scene.layout.rows_of_source.at(place);
             // Counted first, so that a place of ten million rows weighs exactly ten million times one.
-            let mut rows_at = vec![0.0; mass.len()];
-            rows.by_ref().take(*count).for_each(|&place| rows_at[place as usize] += 1.0);
-            mass.iter_mut().zip(rows_at).for_each(|(mass, rows)| *mass += weight * rows);
-        }
-        Self { layout, scale, parts, mass }
+            let count = |part: &Range<usize>| rows.iter().filter(|&&row| part.contains(&(row as usize))).count();
+            scene.ranges().map(|(part, weight)| weight * count(&part) as f64).sum()
+        };
+        scene.mass = (0..scene.source_places()).into_par_iter().map(mass).collect();
+        scene
+    }
+
+    /// The source rows of each part, and their weight.
+    fn ranges(&self) -> impl Iterator<Item = (Range<usize>, f64)> {
+        self.parts.iter().scan(0, |end, (weight, rows)| {
+            *end += rows;
+            Some((*end - rows..*end, *weight))
+        })
     }
 
     /// The same places with kernel and weights squared: σ/√2 and w². Its sums are `Σ (w K)²`.
@@ -130,38 +159,30 @@ impl Scene {
         self.layout.sources.len()
     }
 
-    /// Adds weight times value over the rows of each source place, one slice for each part.
+    /// Adds weight times value over the rows of each source place: one slice for each part, each value first
+    /// turned into what is to be added.
     ///
     /// # Panics
     /// If the slices do not match the parts; the callers in this crate have checked their lengths.
     #[must_use]
-    pub fn gather(&self, parts: &[&[f64]]) -> Vec<f64> {
+    pub fn gather(&self, parts: &[&[f64]], value: impl Fn(f64) -> f64 + Sync) -> Vec<f64> {
         assert!(parts.iter().map(|part| part.len()).eq(self.parts.iter().map(|(_, rows)| *rows)));
-        let mut sums = vec![0.0; self.source_places()];
-        // Compensated: ten million rows at one place would otherwise lose seven digits.
-        let mut lost = vec![0.0; self.source_places()];
-        let mut places = self.layout.source_of_row.iter();
-        for (part, (weight, _)) in parts.iter().zip(&self.parts) {
-            for (value, &place) in part.iter().zip(places.by_ref()) {
-                let sum = two_sum(sums[place as usize], weight * value);
-                sums[place as usize] = sum.hi;
-                lost[place as usize] += sum.lo;
+        let term = |row: &u32| {
+            let (mut row, mut part) = (*row as usize, 0);
+            while row >= self.parts[part].1 {
+                row -= self.parts[part].1;
+                part += 1;
             }
-        }
-        for (sum, lost) in sums.iter_mut().zip(lost) {
-            *sum += lost;
-        }
-        sums
+            self.parts[part].0 * value(parts[part][row])
+        };
+        // Compensated: ten million rows at one place would otherwise lose seven digits.
+        let at = |place: usize| compensated(self.layout.rows_of_source.at(place).iter().map(term));
+        (0..self.source_places()).into_par_iter().map(at).collect()
     }
 
     /// The weight of a source row.
     pub(crate) fn weight_of_row(&self, row: usize) -> f64 {
-        let mut end = 0;
-        let part = self.parts.iter().find(|(_, rows)| {
-            end += rows;
-            row < end
-        });
-        part.map_or(0.0, |(weight, _)| *weight)
+        self.ranges().find(|(part, _)| part.contains(&row)).map_or(0.0, |(_, weight)| weight)
     }
 
     /// Total weight of the sources in a group.
@@ -201,9 +222,9 @@ mod tests {
         assert_eq!(scene.layout.sources.axes[0], [1.0, 5.0, 9.0]);
         assert_eq!(scene.mass, [1.5, 2.0, 0.5]);
         assert_eq!(scene.layout.target_of_row, [1, 0, 1]);
-        assert_eq!(scene.layout.source_of_row, [1, 0, 1, 0, 2]);
+        assert_eq!([0, 1, 2].map(|place| scene.layout.rows_of_source.at(place)), [&[1, 3][..], &[0, 2], &[4]]);
         assert_eq!(scene.layout.home, [0, 1]);
-        assert_eq!(scene.gather(&[&[10.0, 20.0, 30.0], &[40.0, 50.0]]), [40.0, 40.0, 25.0]);
+        assert_eq!(scene.gather(&[&[10.0, 20.0, 30.0], &[40.0, 50.0]], |value| value), [40.0, 40.0, 25.0]);
     }
 
     #[test]

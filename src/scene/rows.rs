@@ -1,9 +1,11 @@
 //! From rows to distinct places: all rows sorted once, equal ones merged.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::curve::Curve;
-use super::{Cloud, Layout, NOWHERE, Own};
+use super::{Cloud, Layout, NOWHERE, Own, RowsAt};
 use crate::error::Error;
 use crate::points::Places;
 use crate::space::Metric;
@@ -41,14 +43,6 @@ impl<'a> Rows<'a> {
         Ok(rows)
     }
 
-    /// Whether a row is a source.
-    fn with_a_source(&self) -> impl Fn(usize) -> bool + use<> {
-        let targets = self.targets;
-        let targets_are_sources =
-            self.parts.iter().any(|(start, _, len)| *start == 0 && *len == targets && targets > 0);
-        move |row| row >= targets || targets_are_sources
-    }
-
     fn locate(&self, row: usize) -> (&'a Places, usize) {
         let block = self.blocks.partition_point(|(_, start)| *start <= row) - 1;
         // An empty block shares its start with the next one, which then is the last with that start.
@@ -56,18 +50,28 @@ impl<'a> Rows<'a> {
         (places, row - start)
     }
 
+    /// The numbers of a row among the source rows, which count through all parts.
+    fn as_sources(&self, row: usize) -> impl Iterator<Item = u32> {
+        let mut before = 0;
+        self.parts.iter().filter_map(move |(start, _, len)| {
+            let first = before;
+            before += len;
+            (*start..start + len).contains(&row).then(|| (first + row - start) as u32)
+        })
+    }
+
     /// Merges all rows into places.
     pub(super) fn layout(&self, metric: Metric, own: Own) -> Layout {
         match metric.axes() {
-            1 => self.sorted::<1>(metric).layout(metric, own, self),
-            2 => self.sorted::<2>(metric).layout(metric, own, self),
-            3 => self.sorted::<3>(metric).layout(metric, own, self),
-            _ => self.sorted::<6>(metric).layout(metric, own, self),
+            1 => self.sorted::<1>(metric).layout(metric, own),
+            2 => self.sorted::<2>(metric).layout(metric, own),
+            3 => self.sorted::<3>(metric).layout(metric, own),
+            _ => self.sorted::<6>(metric).layout(metric, own),
         }
     }
 
     /// Sorts all rows by group, along the curve, then by coordinates, so that equal places are adjacent.
-    fn sorted<const A: usize>(&self, metric: Metric) -> Sorted<A> {
+    fn sorted<const A: usize>(&self, metric: Metric) -> Sorted<'_, A> {
         let all = || (0..self.len).into_par_iter().map(|row| (row, self.locate(row)));
         let coordinates: Vec<[f64; A]> = all().map(|(_, (places, row))| places.coordinates(row, metric)).collect();
         let curve = Curve::around(&coordinates, metric.dimensions());
@@ -77,8 +81,7 @@ impl<'a> Rows<'a> {
         let mut order: Vec<Entry> = all().map(entry).collect();
         order.par_sort_unstable();
         order.par_chunk_by_mut(Entry::same_cell).for_each(|cell| sort_cell(cell, &coordinates));
-        let places = order.par_iter().map(|entry| coordinates[entry.row()]).collect();
-        Sorted { order, places }
+        Sorted { rows: self, curve, order, coordinates }
     }
 }
 
@@ -115,85 +118,160 @@ fn sort_cell<const A: usize>(cell: &mut [Entry], coordinates: &[[f64; A]]) {
     }
 }
 
-/// Rows along the curve, and the place of each.
-struct Sorted<const A: usize> {
+/// Rows along the curve.
+struct Sorted<'a, const A: usize> {
+    rows: &'a Rows<'a>,
+    curve: Curve,
     order: Vec<Entry>,
-    places: Vec<[f64; A]>,
+    coordinates: Vec<[f64; A]>,
 }
 
-impl<const A: usize> Sorted<A> {
-    fn layout(&self, metric: Metric, own: Own, rows: &Rows) -> Layout {
-        let is_source = rows.with_a_source();
-        let is_target = |entry: &Entry| entry.row() < rows.targets;
-        let (mut targets, mut sources) = (Gathering::new(A), Gathering::new(A));
-        let mut home = Vec::new();
-        let mut target_of_row = vec![NOWHERE; rows.targets];
-        let mut source_of = vec![NOWHERE; rows.len];
-        let mut group = None;
+/// Rows that one task merges.
+const PIECE: usize = 1 << 13;
+
+impl<const A: usize> Sorted<'_, A> {
+    fn layout(&self, metric: Metric, own: Own) -> Layout {
+        let groups = self.groups();
+        let pieces: Vec<Range<usize>> = groups.iter().flat_map(|group| self.pieces(group.clone())).collect();
+        let merged: Vec<Piece> = pieces.par_iter().map(|piece| self.merge(piece.clone())).collect();
+        let (mut targets, mut sources) = (Merged::default(), Merged::default());
+        let mut home = Vec::with_capacity(merged.iter().map(|piece| piece.home.len()).sum());
+        let mut starts = Vec::new();
+        for (range, piece) in pieces.iter().zip(&merged) {
+            starts.push((range.start, targets.first.len(), sources.first.len()));
+            let before = sources.first.len() as u32;
+            home.extend(piece.home.iter().map(|&at| if at == NOWHERE { at } else { at + before }));
+            targets.append(&piece.targets);
+            sources.append(&piece.sources);
+        }
+        starts.push((self.order.len(), targets.first.len(), sources.first.len()));
+        let bounds = |group: &Range<usize>, which: fn(&(usize, usize, usize)) -> usize| {
+            let at = |entry: usize| which(&starts[starts.partition_point(|start| start.0 < entry)]);
+            at(group.start)..at(group.end)
+        };
+        let target_groups = groups.iter().map(|group| bounds(group, |start| start.1)).collect();
+        let source_groups = groups.iter().map(|group| bounds(group, |start| start.2)).collect();
+        let mut target_of_row = vec![NOWHERE; self.rows.targets];
+        for place in 0..targets.first.len() {
+            targets.rows.at(place).iter().for_each(|&row| target_of_row[row as usize] = place as u32);
+        }
+        Layout {
+            metric,
+            own,
+            curve: self.curve,
+            targets: Cloud { axes: self.axes_of(&targets.first), groups: target_groups },
+            sources: Cloud { axes: self.axes_of(&sources.first), groups: source_groups },
+            home,
+            target_of_row,
+            rows_of_source: sources.rows,
+        }
+    }
+
+    /// The entries of each group.
+    fn groups(&self) -> Vec<Range<usize>> {
+        let mut groups = Vec::new();
         let mut start = 0;
         while start < self.order.len() {
-            let end = self.end_of_place(start);
-            let (here, place) = (&self.order[start..end], &self.places[start]);
-            if group.replace(here[0].group()) != Some(here[0].group()) {
-                targets.start_group();
-                sources.start_group();
-            }
-            let source = here.iter().any(|entry| is_source(entry.row())).then(|| sources.push(place));
-            let target = here.iter().any(is_target).then(|| targets.push(place));
-            if target.is_some() {
-                home.push(source.unwrap_or(NOWHERE));
-            }
-            for entry in here {
-                if is_target(entry) {
-                    target_of_row[entry.row()] = target.unwrap_or(NOWHERE);
+            let group = self.order[start].group();
+            let end = start + self.order[start..].partition_point(|entry| entry.group() <= group);
+            groups.push(start..end);
+            start = end;
+        }
+        groups
+    }
+
+    /// Cuts a group into pieces that share no place.
+    fn pieces(&self, group: Range<usize>) -> Vec<Range<usize>> {
+        let mut pieces = Vec::new();
+        let mut start = group.start;
+        while start < group.end {
+            let end = self.end_of_place((start + PIECE).min(group.end) - 1, group.end);
+            pieces.push(start..end);
+            start = end;
+        }
+        pieces
+    }
+
+    /// The first entry after `at` that is elsewhere.
+    fn end_of_place(&self, at: usize, end: usize) -> usize {
+        let place = self.place(at);
+        (at + 1..end).find(|&next| self.place(next) != place).unwrap_or(end)
+    }
+
+    fn place(&self, at: usize) -> &[f64; A] {
+        &self.coordinates[self.order[at].row()]
+    }
+
+    fn merge(&self, piece: Range<usize>) -> Piece {
+        let mut merged = Piece::default();
+        let mut start = piece.start;
+        while start < piece.end {
+            let end = self.end_of_place(start, piece.end);
+            for entry in &self.order[start..end] {
+                let row = entry.row();
+                merged.sources.rows.rows.extend(self.rows.as_sources(row));
+                if row < self.rows.targets {
+                    merged.targets.rows.rows.push(row as u32);
                 }
-                source_of[entry.row()] = source.unwrap_or(NOWHERE);
+            }
+            let first = self.order[start].row() as u32;
+            let source = merged.sources.close(first);
+            if merged.targets.close(first).is_some() {
+                merged.home.push(source.unwrap_or(NOWHERE));
             }
             start = end;
         }
-        let parts = rows.parts.iter().map(|(start, _, len)| &source_of[*start..start + len]);
-        let source_of_row = parts.collect::<Vec<_>>().concat();
-        Layout { metric, own, targets: targets.finish(), sources: sources.finish(), home, target_of_row, source_of_row }
+        merged
     }
 
-    /// The first row after `start` that is elsewhere.
-    fn end_of_place(&self, start: usize) -> usize {
-        let same =
-            |at: &usize| self.places[*at] == self.places[start] && self.order[*at].group() == self.order[start].group();
-        (start + 1..self.order.len()).find(|at| !same(at)).unwrap_or(self.order.len())
+    /// The coordinates of places given by one row each, one column for each axis.
+    fn axes_of(&self, rows: &[u32]) -> Vec<Vec<f64>> {
+        let mut axes: [Vec<f64>; A] = std::array::from_fn(|_| vec![0.0; rows.len()]);
+        let mut chunks = axes.each_mut().map(|axis| axis.chunks_mut(PIECE));
+        let jobs: Vec<(&[u32], [&mut [f64]; A])> = rows
+            .chunks(PIECE)
+            .map(|rows| (rows, chunks.each_mut().map(|axis| axis.next().unwrap_or_default())))
+            .collect();
+        jobs.into_par_iter().for_each(|(rows, mut axes)| {
+            for (at, &row) in rows.iter().enumerate() {
+                let place = &self.coordinates[row as usize];
+                axes.iter_mut().zip(place).for_each(|(axis, coordinate)| axis[at] = *coordinate);
+            }
+        });
+        axes.into()
     }
 }
 
-/// A cloud while it is being filled.
-struct Gathering {
-    cloud: Cloud,
+/// What one task made of its rows; `home` counts the sources of the piece.
+#[derive(Default)]
+struct Piece {
+    targets: Merged,
+    sources: Merged,
+    home: Vec<u32>,
 }
 
-impl Gathering {
-    fn new(axes: usize) -> Self {
-        Self { cloud: Cloud { axes: vec![Vec::new(); axes], groups: Vec::new() } }
+/// Places of one role: a row at each, for its coordinates, and all rows of the role there.
+#[derive(Default)]
+struct Merged {
+    first: Vec<u32>,
+    rows: RowsAt,
+}
+
+impl Merged {
+    /// Makes the rows since the last place a place; gives its number unless there are none.
+    fn close(&mut self, first: u32) -> Option<u32> {
+        let end = self.rows.rows.len() as u32;
+        (self.rows.ends.last().copied().unwrap_or(0) < end).then(|| {
+            self.rows.ends.push(end);
+            self.first.push(first);
+            self.first.len() as u32 - 1
+        })
     }
 
-    fn start_group(&mut self) {
-        let at = self.cloud.len();
-        if let Some(last) = self.cloud.groups.last_mut() {
-            last.end = at;
-        }
-        self.cloud.groups.push(at..at);
-    }
-
-    fn push(&mut self, place: &[f64]) -> u32 {
-        for (axis, coordinate) in self.cloud.axes.iter_mut().zip(place) {
-            axis.push(*coordinate);
-        }
-        (self.cloud.len() - 1) as u32
-    }
-
-    fn finish(mut self) -> Cloud {
-        let len = self.cloud.len();
-        if let Some(last) = self.cloud.groups.last_mut() {
-            last.end = len;
-        }
-        self.cloud
+    fn append(&mut self, other: &Self) {
+        let before = self.rows.rows.len() as u32;
+        self.first.extend(&other.first);
+        self.rows.rows.extend(&other.rows.rows);
+        self.rows.ends.extend(other.rows.ends.iter().map(|end| end + before));
     }
 }

@@ -269,10 +269,7 @@ impl SmoothingPlan {
         let columns: Vec<Vec<f64>> = predictions
             .iter()
             .zip(&spans)
-            .map(|(prediction, span)| {
-                let units: Vec<Vec<f64>> = parts(prediction).iter().map(|part| span.to_units(part)).collect();
-                self.scene.gather(&units.iter().map(Vec::as_slice).collect::<Vec<_>>())
-            })
+            .map(|(prediction, span)| self.scene.gather(&parts(prediction), |value| span.to_unit(value)))
             .collect();
         let sums = self.plan.sums(&columns, progress);
         let smooth = |k: usize| self.smooth_column(predictions[k], &spans[k], &columns[k], &sums, k);

@@ -26,10 +26,6 @@ impl Span {
         if self.half == 0.0 { 0.0 } else { (0.5 * value - self.half_centre) / self.half }
     }
 
-    pub(super) fn to_units(&self, values: &[f64]) -> Vec<f64> {
-        values.iter().map(|value| self.to_unit(*value)).collect()
-    }
-
     pub(super) fn value_at(&self, unit: f64) -> f64 {
         if self.half == 0.0 {
             return self.low;

@@ -19,6 +19,15 @@ pub(crate) fn two_sum(a: f64, b: f64) -> Twofold {
     Twofold { hi, lo: (a - (hi - of_b)) + (b - of_b) }
 }
 
+/// The sum of many terms as if it were added in twice the precision.
+pub(crate) fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
+    let (total, lost) = terms.fold((0.0, 0.0), |(total, lost), term| {
+        let sum = two_sum(total, term);
+        (sum.hi, lost + sum.lo)
+    });
+    total + lost
+}
+
 /// The exact product of two numbers.
 #[inline]
 fn two_product(a: f64, b: f64) -> Twofold {

@@ -8,12 +8,13 @@ use kiddo::{ImmutableKdTree, SquaredEuclidean};
 use pulp::Arch;
 use rayon::prelude::*;
 
-use super::super::matrix::{CHUNK, RowBlock, compensated, sum};
+use super::super::matrix::{CHUNK, RowBlock, sum};
 use super::super::rounding_error;
 use super::Truncation;
 use super::candidates::{Candidates, Decays, Neighbours};
 use crate::kernel::{Decay, LANES, VANISHED, WithDecay, with_decay};
 use crate::scene::{NOWHERE, Own, Scene};
+use crate::space::compensated;
 
 /// Most targets in a tile: more would not make the one query of the tree noticeably cheaper.
 const TILE: usize = 128;
