@@ -81,7 +81,9 @@ impl<'a> Rows<'a> {
         let mut order: Vec<Entry> = all().map(entry).collect();
         order.par_sort_unstable();
         order.par_chunk_by_mut(Entry::same_cell).for_each(|cell| sort_cell(cell, &coordinates));
-        Sorted { rows: self, curve, order, coordinates }
+        // Looked up once in the order of the curve: from here on memory is walked through from end to end.
+        let places = order.par_iter().map(|entry| coordinates[entry.row()]).collect();
+        Sorted { rows: self, curve, order, places }
     }
 }
 
@@ -118,12 +120,12 @@ fn sort_cell<const A: usize>(cell: &mut [Entry], coordinates: &[[f64; A]]) {
     }
 }
 
-/// Rows along the curve.
+/// Rows along the curve, and the place of each.
 struct Sorted<'a, const A: usize> {
     rows: &'a Rows<'a>,
     curve: Curve,
     order: Vec<Entry>,
-    coordinates: Vec<[f64; A]>,
+    places: Vec<[f64; A]>,
 }
 
 /// Rows that one task merges.
@@ -134,8 +136,9 @@ impl<const A: usize> Sorted<'_, A> {
         let groups = self.groups();
         let pieces: Vec<Range<usize>> = groups.iter().flat_map(|group| self.pieces(group.clone())).collect();
         let merged: Vec<Piece> = pieces.par_iter().map(|piece| self.merge(piece.clone())).collect();
-        let (mut targets, mut sources) = (Merged::default(), Merged::default());
-        let mut home = Vec::with_capacity(merged.iter().map(|piece| piece.home.len()).sum());
+        let mut targets = Merged::with_room_for(merged.iter().map(|piece| &piece.targets));
+        let mut sources = Merged::with_room_for(merged.iter().map(|piece| &piece.sources));
+        let mut home = Vec::with_capacity(targets.first.capacity());
         let mut starts = Vec::new();
         for (range, piece) in pieces.iter().zip(&merged) {
             starts.push((range.start, targets.first.len(), sources.first.len()));
@@ -194,12 +197,7 @@ impl<const A: usize> Sorted<'_, A> {
 
     /// The first entry after `at` that is elsewhere.
     fn end_of_place(&self, at: usize, end: usize) -> usize {
-        let place = self.place(at);
-        (at + 1..end).find(|&next| self.place(next) != place).unwrap_or(end)
-    }
-
-    fn place(&self, at: usize) -> &[f64; A] {
-        &self.coordinates[self.order[at].row()]
+        (at + 1..end).find(|&next| self.places[next] != self.places[at]).unwrap_or(end)
     }
 
     fn merge(&self, piece: Range<usize>) -> Piece {
@@ -214,7 +212,7 @@ impl<const A: usize> Sorted<'_, A> {
                     merged.targets.rows.rows.push(row as u32);
                 }
             }
-            let first = self.order[start].row() as u32;
+            let first = start as u32;
             let source = merged.sources.close(first);
             if merged.targets.close(first).is_some() {
                 merged.home.push(source.unwrap_or(NOWHERE));
@@ -224,17 +222,17 @@ impl<const A: usize> Sorted<'_, A> {
         merged
     }
 
-    /// The coordinates of places given by one row each, one column for each axis.
-    fn axes_of(&self, rows: &[u32]) -> Vec<Vec<f64>> {
-        let mut axes: [Vec<f64>; A] = std::array::from_fn(|_| vec![0.0; rows.len()]);
+    /// The coordinates of places given by one entry each, one column for each axis.
+    fn axes_of(&self, entries: &[u32]) -> Vec<Vec<f64>> {
+        let mut axes: [Vec<f64>; A] = std::array::from_fn(|_| vec![0.0; entries.len()]);
         let mut chunks = axes.each_mut().map(|axis| axis.chunks_mut(PIECE));
-        let jobs: Vec<(&[u32], [&mut [f64]; A])> = rows
+        let jobs: Vec<(&[u32], [&mut [f64]; A])> = entries
             .chunks(PIECE)
-            .map(|rows| (rows, chunks.each_mut().map(|axis| axis.next().unwrap_or_default())))
+            .map(|entries| (entries, chunks.each_mut().map(|axis| axis.next().unwrap_or_default())))
             .collect();
-        jobs.into_par_iter().for_each(|(rows, mut axes)| {
-            for (at, &row) in rows.iter().enumerate() {
-                let place = &self.coordinates[row as usize];
+        jobs.into_par_iter().for_each(|(entries, mut axes)| {
+            for (at, &entry) in entries.iter().enumerate() {
+                let place = &self.places[entry as usize];
                 axes.iter_mut().zip(place).for_each(|(axis, coordinate)| axis[at] = *coordinate);
             }
         });
@@ -250,7 +248,7 @@ struct Piece {
     home: Vec<u32>,
 }
 
-/// Places of one role: a row at each, for its coordinates, and all rows of the role there.
+/// Places of one role: an entry at each, for its coordinates, and all rows of the role there.
 #[derive(Default)]
 struct Merged {
     first: Vec<u32>,
@@ -258,6 +256,12 @@ struct Merged {
 }
 
 impl Merged {
+    fn with_room_for<'a>(parts: impl Iterator<Item = &'a Self>) -> Self {
+        let (places, rows) = parts.fold((0, 0), |(p, r), part| (p + part.first.len(), r + part.rows.rows.len()));
+        let rows = RowsAt { ends: Vec::with_capacity(places), rows: Vec::with_capacity(rows) };
+        Self { first: Vec::with_capacity(places), rows }
+    }
+
     /// Makes the rows since the last place a place; gives its number unless there are none.
     fn close(&mut self, first: u32) -> Option<u32> {
         let end = self.rows.rows.len() as u32;
