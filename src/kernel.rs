@@ -206,8 +206,8 @@ impl Decay<6> for Sphere {
     }
 
     fn least(self, squared_distance: f64) -> f64 {
-        // The chord is never longer than the arc.
-        squared_distance * self.scale
+        // The chord is never longer than the arc; the high parts alone may be a few units in the last place off.
+        (squared_distance.sqrt() - 1e-15).max(0.0).powi(2) * self.scale
     }
 }
 

@@ -11,9 +11,12 @@
 //! Engines do not know each other; [`EngineKind`] is where a name becomes one of them.
 
 mod auto;
+mod bounds;
 mod exact;
+mod fast;
 mod matrix;
 mod sparse;
+mod tile;
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,6 +24,7 @@ use std::sync::Arc;
 
 pub use auto::{Choice, Counts, choose};
 pub use exact::Exact;
+pub use fast::Fast;
 pub use matrix::Matrix;
 pub use sparse::{Sparse, Survey, Truncation};
 
@@ -41,6 +45,14 @@ pub struct Sums {
     pub error: Vec<f64>,
     /// Whole power of two that all of the above carry; 0 for almost every place.
     pub exponent: Vec<f64>,
+}
+
+impl Sums {
+    /// Nothing at so many places, with so many columns.
+    fn zero(places: usize, columns: usize) -> Self {
+        let zeros = || vec![0.0; places];
+        Self { mass: zeros(), values: vec![zeros(); columns], error: zeros(), exponent: zeros() }
+    }
 }
 
 /// A way to compute [`Sums`].
@@ -83,13 +95,15 @@ pub enum EngineKind {
     Exact,
     /// Truncated row-normalised weight matrix from a k-d tree.
     Sparse,
+    /// Matrix-free and certified, at near-linear cost for any σ.
+    Fast,
     /// Whichever of the others is cheaper.
     Auto,
 }
 
 impl EngineKind {
     /// All names that can be asked for.
-    pub const ALL: [Self; 3] = [Self::Exact, Self::Sparse, Self::Auto];
+    pub const ALL: [Self; 4] = [Self::Exact, Self::Sparse, Self::Fast, Self::Auto];
 
     /// Its name on the command line.
     #[must_use]
@@ -97,6 +111,7 @@ impl EngineKind {
         match self {
             Self::Exact => "exact",
             Self::Sparse => "sparse",
+            Self::Fast => "fast",
             Self::Auto => "auto",
         }
     }
@@ -115,7 +130,7 @@ impl FromStr for EngineKind {
         Self::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| Error::Parameter {
             name: "engine",
             value: format!("'{text}'"),
-            expected: "one of exact, sparse, auto",
+            expected: "one of exact, sparse, fast, auto",
         })
     }
 }

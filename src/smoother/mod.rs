@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::engine::{
-    Choice, Counts, Engine, EngineKind, Exact, Matrix, Plan, Progress, Sparse, Sums, Truncation, choose,
+    Choice, Counts, Engine, EngineKind, Exact, Fast, Matrix, Plan, Progress, Sparse, Sums, Truncation, choose,
 };
 use crate::error::{Error, plain};
 use crate::points::Places;
@@ -170,6 +170,7 @@ impl Smoother {
         match self.engine {
             EngineKind::Exact => Ok((asked, Exact.plan(scene, progress)?)),
             EngineKind::Sparse => Ok((asked, self.sparse().plan(scene, progress)?)),
+            EngineKind::Fast => Ok((asked, Fast { tolerance: 1e-6 }.plan(scene, progress)?)),
             EngineKind::Auto => {
                 let survey = self.sparse().survey(scene.clone());
                 let choice = choose(&Counts {
