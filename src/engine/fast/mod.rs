@@ -1,6 +1,6 @@
 //! The certified fast engine.
-mod crowd;
 mod direct;
+mod leaves;
 mod tree;
 
 use std::sync::Arc;
@@ -51,6 +51,9 @@ struct AllTargets<'a> {
     progress: &'a dyn Progress,
 }
 
+/// Targets that one task sums for.
+const TASK: usize = 1 << 12;
+
 impl WithDecay for AllTargets<'_> {
     type Output = Sums;
 
@@ -68,37 +71,83 @@ impl WithDecay for AllTargets<'_> {
             tree: &plan.trees[group],
             columns: &columns,
         };
-        for (group, targets) in scene.layout.targets.groups.iter().enumerate() {
-            let direct = direct(group);
-            let places: Vec<u32> = (targets.start as u32..targets.end as u32).collect();
-            let tiles = direct.tiles(&places);
-            let task = |tiles: &[&[u32]]| {
-                let mut bench = Bench::<A>::new(columns.len());
-                let mut block = Block { stride: columns.len() + 2, numbers: Vec::new(), places: Vec::new() };
-                for tile in tiles {
-                    direct.quick(direct.tree, tile, &mut bench, |sums| block.push(&sums));
-                    self.progress.advance(tile.len() as u64);
+        let groups = scene.layout.targets.groups.iter().enumerate();
+        let tasks: Vec<(usize, std::ops::Range<usize>)> = groups
+            .flat_map(|(group, targets)| {
+                let end = targets.end;
+                targets.clone().step_by(TASK).map(move |start| (group, start..end.min(start + TASK)))
+            })
+            .collect();
+        let mut slots = sums.slots(tasks.iter().map(|(_, targets)| targets.len()));
+        let missed: Vec<Vec<(usize, u32)>> = tasks
+            .par_iter()
+            .zip(&mut slots)
+            .map(|((group, targets), slot)| {
+                let direct = direct(*group);
+                let places: Vec<u32> = (targets.start as u32..targets.end as u32).collect();
+                let mut bench = Bench::new(columns.len());
+                let mut missed = Vec::new();
+                for team in direct.teams(&places) {
+                    direct.quick::<A>(direct.tree, team, &mut bench, |sums| {
+                        slot.write(sums.place as usize - targets.start, &sums);
+                        if !(sums.error <= plan.tolerance * sums.sums[0]) {
+                            missed.push((*group, sums.place));
+                        }
+                    });
                 }
-                block
-            };
-            let blocks: Vec<Block> = tiles.par_chunks(256).map(task).collect();
-            blocks.iter().for_each(|block| block.write(&mut sums));
-            let missed: Vec<u32> = places.into_iter()
-                .filter(|&place| !(sums.error[place as usize] <= plan.tolerance * sums.mass[place as usize]))
-                .collect();
-            let tiles = direct.tiles(&missed);
-            let task = |tiles: &[&[u32]]| {
-                let mut bench = Bench::<A>::new(columns.len());
-                let mut block = Block { stride: columns.len() + 2, numbers: Vec::new(), places: Vec::new() };
-                for tile in tiles {
-                    direct.sure(tile, &mut bench, |sums| block.push(&sums));
-                }
-                block
-            };
-            let blocks: Vec<Block> = tiles.par_chunks(16).map(task).collect();
-            blocks.iter().for_each(|block| block.write(&mut sums));
-        }
+                self.progress.advance(targets.len() as u64);
+                missed
+            })
+            .collect();
+        let missed = missed.concat();
+        let repaired: Vec<Block> = missed
+            .chunk_by(|a, b| a.0 == b.0)
+            .flat_map(|rows| {
+                let direct = direct(rows[0].0);
+                let places: Vec<u32> = rows.iter().map(|row| row.1).collect();
+                let task = |teams: &[&[u32]]| {
+                    let mut bench = Bench::new(columns.len());
+                    let mut block = Block { stride: columns.len() + 2, numbers: Vec::new(), places: Vec::new() };
+                    for team in teams {
+                        direct.sure::<A>(team, &mut bench, |sums| block.push(&sums));
+                    }
+                    block
+                };
+                direct.teams(&places).par_chunks(16).map(task).collect::<Vec<_>>()
+            })
+            .collect();
+        repaired.iter().for_each(|block| block.write(&mut sums));
         sums
+    }
+}
+
+/// Where the sums of consecutive targets go.
+struct Slot<'a> {
+    columns: Vec<&'a mut [f64]>,
+    error: &'a mut [f64],
+}
+
+impl Slot<'_> {
+    fn write(&mut self, at: usize, sums: &TargetSums) {
+        for (column, sum) in self.columns.iter_mut().zip(sums.sums) {
+            column[at] = *sum;
+        }
+        self.error[at] = sums.error;
+    }
+}
+
+impl Sums {
+    /// Cuts the sums into consecutive pieces.
+    fn slots(&mut self, lengths: impl Iterator<Item = usize>) -> Vec<Slot<'_>> {
+        let mut columns: Vec<&mut [f64]> =
+            std::iter::once(&mut self.mass).chain(&mut self.values).map(Vec::as_mut_slice).collect();
+        let mut error = self.error.as_mut_slice();
+        lengths
+            .map(|length| Slot {
+                columns: columns.iter_mut().map(|column| column.split_off_mut(..length).unwrap_or_default()).collect(),
+                error: error.split_off_mut(..length).unwrap_or_default(),
+            })
+            .collect()
     }
 }
 
@@ -111,7 +160,7 @@ struct Block {
 
 impl Block {
     fn push(&mut self, sums: &TargetSums) {
-        self.places.push(sums.place as u32);
+        self.places.push(sums.place);
         self.numbers.extend_from_slice(sums.sums);
         self.numbers.extend([sums.error, sums.exponent]);
     }

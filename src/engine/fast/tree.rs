@@ -1,4 +1,4 @@
-//! A tree over sorted sources: boxes around runs of neighbours, boxes around four of those, and so on.
+//! A tree over sorted sources: leaves of neighbours, boxes around four leaves, and so on.
 
 use std::ops::Range;
 
@@ -6,69 +6,92 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::super::bounds::Bounds;
+use super::leaves::Leaf;
 use crate::kernel::{Decay, LANES, Lanes};
 use crate::scene::{Cloud, NOWHERE, Scene};
 
-/// Sources in a leaf: one set of lanes.
-const LEAF: usize = LANES;
 /// Children of a node.
 const FAN: usize = 4;
 
 /// Sources of one group, or some of them.
 pub(super) struct Tree {
-    /// Leaves first, the root last.
+    leaves: Vec<Leaf>,
+    /// Boxes around [`FAN`] leaves, boxes around as many of those, up to the root.
     levels: Vec<Vec<Node>>,
 }
 
-/// A box, the weight in it and the places of a leaf.
-pub(super) struct Node {
+/// A box and the logarithm of the weight in it.
+struct Node {
     bounds: Bounds,
-    /// Logarithm to base 2 of the total weight.
-    pub(super) log_mass: f64,
-    places: Range<u32>,
+    log_mass: f64,
 }
 
 impl Tree {
     /// A tree over the sources in some ranges, which ascend.
     pub(super) fn over(scene: &Scene, ranges: &[Range<usize>]) -> Self {
         let dimensions = scene.layout.metric.dimensions();
-        let leaf = |places: Range<usize>| Node {
+        let leaf = |places: Range<usize>| Leaf {
             bounds: Bounds::around(&scene.layout.sources, dimensions, places.clone()),
             log_mass: scene.mass[places.clone()].iter().sum::<f64>().log2(),
             places: places.start as u32..places.end as u32,
         };
-        let leaves = |range: &Range<usize>| {
+        let cut = |range: &Range<usize>| {
             let end = range.end;
-            range.clone().into_par_iter().step_by(LEAF).map(move |start| leaf(start..end.min(start + LEAF)))
+            range.clone().step_by(LANES).map(move |start| start..end.min(start + LANES)).collect::<Vec<_>>()
         };
-        let mut levels: Vec<Vec<Node>> = vec![ranges.par_iter().flat_map(leaves).collect()];
-        while levels.last().is_some_and(|level| level.len() > 1) {
-            let above = levels[levels.len() - 1].chunks(FAN).map(Node::above).collect();
-            levels.push(above);
+        let pieces: Vec<Range<usize>> = ranges.iter().flat_map(cut).collect();
+        let leaves: Vec<Leaf> = pieces.into_par_iter().map(leaf).collect();
+        let mut levels = vec![above(leaves.iter().map(|leaf| (&leaf.bounds, leaf.log_mass)))];
+        while levels[levels.len() - 1].len() > 1 {
+            levels.push(above(levels[levels.len() - 1].iter().map(|node| (&node.bounds, node.log_mass))));
         }
-        Self { levels }
+        Self { leaves, levels }
     }
 
-    /// Walks from the root to the sources near a box, in ascending order. `far` hears of every node with the least
-    /// decay to it and says whether it can be left out.
+    /// Walks from the root to the leaves near a box, in ascending order. `far` hears of the logarithm of the weight
+    /// and the least decay of every box, and says whether it can be left out.
     pub(super) fn walk<D: Decay<A>, const A: usize>(
         &self,
         decay: D,
         from: &Bounds,
-        mut far: impl FnMut(&Node, f64) -> bool,
-        mut near: impl FnMut(Range<usize>),
+        mut far: impl FnMut(f64, f64) -> bool,
+        mut near: impl FnMut(&Leaf),
     ) {
-        let mut open = vec![(self.levels.len() - 1, 0)];
-        while let Some((level, at)) = open.pop() {
-            let Some(node) = self.levels[level].get(at) else { continue };
-            if far(node, decay.least(from.squared_distance(&node.bounds))) {
-                continue;
+        if !self.leaves.is_empty() {
+            self.descend(decay, from, self.levels.len(), 0..1, &mut far, &mut near);
+        }
+    }
+
+    fn descend<D: Decay<A>, const A: usize>(
+        &self,
+        decay: D,
+        from: &Bounds,
+        level: usize,
+        nodes: Range<usize>,
+        far: &mut impl FnMut(f64, f64) -> bool,
+        near: &mut impl FnMut(&Leaf),
+    ) {
+        if level == 0 {
+            for leaf in &self.leaves[nodes.start..nodes.end.min(self.leaves.len())] {
+                if !far(leaf.log_mass, decay.least(from.squared_distance(&leaf.bounds))) {
+                    near(leaf);
+                }
             }
-            if level == 0 {
-                near(node.places.start as usize..node.places.end as usize);
-            } else {
-                open.extend((at * FAN..(at + 1) * FAN).rev().map(|child| (level - 1, child)));
+            return;
+        }
+        let nodes = nodes.start..nodes.end.min(self.levels[level - 1].len());
+        for (node, at) in self.levels[level - 1][nodes.clone()].iter().zip(nodes) {
+            if !far(node.log_mass, decay.least(from.squared_distance(&node.bounds))) {
+                self.descend(decay, from, level - 1, at * FAN..(at + 1) * FAN, far, near);
             }
+        }
+    }
+
+    /// A leaf for level 0, else a box.
+    fn node(&self, level: usize, at: usize) -> Option<(&Bounds, f64)> {
+        match level.checked_sub(1) {
+            None => self.leaves.get(at).map(|leaf| (&leaf.bounds, leaf.log_mass)),
+            Some(level) => self.levels[level].get(at).map(|node| (&node.bounds, node.log_mass)),
         }
     }
 
@@ -82,17 +105,17 @@ impl Tree {
     ) -> Option<(f64, usize)> {
         let from = Bounds::at(target);
         let least = |level: usize, at: usize| {
-            let node = self.levels[level].get(at)?;
-            Some((decay.least(from.squared_distance(&node.bounds)), level, at))
+            let (bounds, _) = self.node(level, at)?;
+            Some((decay.least(from.squared_distance(bounds)), level, at))
         };
         let mut nearest = (f64::INFINITY, NOWHERE as usize);
-        let mut open: Vec<(f64, usize, usize)> = least(self.levels.len() - 1, 0).into_iter().collect();
+        let mut open: Vec<(f64, usize, usize)> = least(self.levels.len(), 0).into_iter().collect();
         while let Some((least_decay, level, at)) = open.pop() {
             if least_decay > nearest.0 {
                 continue;
             }
             if level == 0 {
-                self.levels[0][at].look(decay, sources, target, left_out, &mut nearest);
+                look(decay, sources, &self.leaves[at], target, left_out, &mut nearest);
             } else {
                 let first = open.len();
                 open.extend((at * FAN..(at + 1) * FAN).filter_map(|child| least(level - 1, child)));
@@ -104,33 +127,32 @@ impl Tree {
     }
 }
 
-impl Node {
-    /// Looks for a nearer source among those of a leaf.
-    fn look<D: Decay<A>, const A: usize>(
-        &self,
-        decay: D,
-        sources: &Cloud,
-        target: &[f64; A],
-        left_out: u32,
-        nearest: &mut (f64, usize),
-    ) {
-        let place = |lane: usize| (self.places.start as usize + lane).min(self.places.end as usize - 1);
-        let many = std::array::from_fn(|k| std::array::from_fn(|lane| sources.axes[k][place(lane)]));
-        let decays = Arch::new().dispatch(Decays { decay, many: &many, one: target });
-        for (lane, here) in decays.into_iter().enumerate() {
-            if here < nearest.0 && place(lane) != left_out as usize {
-                *nearest = (here, place(lane));
-            }
-        }
-    }
+/// The level above some boxes.
+fn above<'a>(boxes: impl Iterator<Item = (&'a Bounds, f64)>) -> Vec<Node> {
+    let boxes: Vec<(&Bounds, f64)> = boxes.collect();
+    let join = |children: &[(&Bounds, f64)]| Node {
+        bounds: children.iter().fold(Bounds::EMPTY, |bounds, (child, _)| bounds.with(child)),
+        // A hair more than the rounded logarithms say.
+        log_mass: children.iter().map(|(_, log_mass)| log_mass.exp2()).sum::<f64>().log2() + 1e-12,
+    };
+    boxes.par_chunks(FAN).map(join).collect()
+}
 
-    fn above(children: &[Self]) -> Self {
-        let mass: f64 = children.iter().map(|child| child.log_mass.exp2()).sum();
-        Self {
-            bounds: children.iter().fold(Bounds::EMPTY, |bounds, child| bounds.with(&child.bounds)),
-            // A hair more than the rounded logarithms say.
-            log_mass: mass.log2() + 1e-12,
-            places: 0..0,
+/// Looks for a nearer source among those of a leaf.
+fn look<D: Decay<A>, const A: usize>(
+    decay: D,
+    sources: &Cloud,
+    leaf: &Leaf,
+    target: &[f64; A],
+    left_out: u32,
+    nearest: &mut (f64, usize),
+) {
+    let place = |lane: usize| (leaf.places.start as usize + lane).min(leaf.places.end as usize - 1);
+    let many = std::array::from_fn(|k| std::array::from_fn(|lane| sources.axes[k][place(lane)]));
+    let decays = Arch::new().dispatch(Decays { decay, many: &many, one: target });
+    for (lane, here) in decays.into_iter().enumerate() {
+        if here < nearest.0 && place(lane) != left_out as usize {
+            *nearest = (here, place(lane));
         }
     }
 }
