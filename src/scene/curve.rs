@@ -31,10 +31,21 @@ impl Curve {
         if dimensions == 1 { 52 } else { 63 / dimensions as u32 }
     }
 
-    /// The cube of side `side · 2^level` that a coordinate lies in, along one axis.
+    /// The cube that a coordinate lies in along one axis; `side` is that of the smallest cubes or a power of two times it.
     #[inline]
     pub(crate) fn cube(&self, axis: usize, coordinate: f64, side: f64) -> u64 {
         ((coordinate - self.low[axis]) / side) as u64
+    }
+
+    /// Where a cube begins along one axis.
+    #[inline]
+    pub(crate) fn corner(&self, axis: usize, cube: u64, side: f64) -> f64 {
+        self.low[axis] + cube as f64 * side
+    }
+
+    /// Side of the smallest cubes, a power of two.
+    pub(crate) fn side(&self) -> f64 {
+        self.side
     }
 
     pub(super) fn key<const A: usize>(&self, place: &[f64; A]) -> u64 {

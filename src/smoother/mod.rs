@@ -170,7 +170,7 @@ impl Smoother {
         match self.engine {
             EngineKind::Exact => Ok((asked, Exact.plan(scene, progress)?)),
             EngineKind::Sparse => Ok((asked, self.sparse().plan(scene, progress)?)),
-            EngineKind::Fast => Ok((asked, Fast { tolerance: 1e-6 }.plan(scene, progress)?)),
+            EngineKind::Fast => Ok((asked, self.fast()?.plan(scene, progress)?)),
             EngineKind::Auto => {
                 let survey = self.sparse().survey(scene.clone());
                 let choice = choose(&Counts {
@@ -186,6 +186,16 @@ impl Smoother {
                 };
                 Ok((choice, plan))
             }
+        }
+    }
+
+    fn fast(&self) -> Result<Fast, Error> {
+        match self.truncation {
+            Truncation::Tolerance(tolerance) => Ok(Fast { tolerance }),
+            Truncation::Cutoff(_) => Err(Error::Contradiction {
+                message: "the fast engine keeps a tolerance; it has no cutoff".to_owned(),
+                hint: "leave --cutoff out, or use --engine sparse".to_owned(),
+            }),
         }
     }
 

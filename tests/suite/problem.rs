@@ -170,6 +170,9 @@ macro_rules! for_each_engine {
         mod sparse {
             $(#[test] fn $test() { super::$test(geosmooth::engine::EngineKind::Sparse); })+
         }
+        mod fast {
+            $(#[test] fn $test() { super::$test(geosmooth::engine::EngineKind::Fast); })+
+        }
     };
 }
 pub(crate) use for_each_engine;

@@ -34,11 +34,17 @@ pub(super) struct Direct<'a, D> {
 }
 
 /// The sums of one target: D and N in one array, E, and the whole power of two that they carry.
-pub(super) struct TargetSums<'a> {
+pub(super) struct TargetSums<S> {
     pub(super) place: u32,
-    pub(super) sums: &'a [f64],
+    pub(super) sums: S,
     pub(super) error: f64,
     pub(super) exponent: f64,
+}
+
+impl TargetSums<&[f64]> {
+    pub(super) fn to_owned(&self) -> TargetSums<Vec<f64>> {
+        TargetSums { place: self.place, sums: self.sums.to_vec(), error: self.error, exponent: self.exponent }
+    }
 }
 
 /// What is known of a target before its sums: the decay to a near source, and the logarithm of a number that D cannot
@@ -85,16 +91,19 @@ impl<D> Direct<'_, D> {
 
     /// Sums over a tree without the boxes which carry little next to what D is known to be at least; whether the
     /// certificate is good enough is for the caller to see.
+    ///
+    /// `known` gives the logarithm of what is known otherwise of the D of a target.
     pub(super) fn quick<const A: usize>(
         &self,
         tree: &Tree,
         team: &[u32],
+        known: impl Fn(u32) -> f64,
         bench: &mut Bench,
-        mut write: impl FnMut(TargetSums),
+        mut write: impl FnMut(TargetSums<&[f64]>),
     ) where
         D: Decay<A>,
     {
-        self.find_floors::<A>(team, bench);
+        self.find_floors::<A>(team, known, bench);
         let least = bench.floors.iter().map(|floor| floor.log_mass).fold(f64::INFINITY, f64::min);
         let share = (self.tolerance * SHARE_OF_A_BOX).log2();
         let mut left_out = 0.0;
@@ -113,11 +122,11 @@ impl<D> Direct<'_, D> {
     }
 
     /// Sums over all sources that surely keep the tolerance.
-    pub(super) fn sure<const A: usize>(&self, team: &[u32], bench: &mut Bench, mut write: impl FnMut(TargetSums))
+    pub(super) fn sure<const A: usize>(&self, team: &[u32], bench: &mut Bench, mut write: impl FnMut(TargetSums<&[f64]>))
     where
         D: Decay<A>,
     {
-        self.find_floors::<A>(team, bench);
+        self.find_floors::<A>(team, |_| f64::NEG_INFINITY, bench);
         // One more than needed, so that at most half of the tolerance goes to what is left out.
         let beyond = self.weight.log2() - self.tolerance.log2() + 1.0;
         let farthest = bench.floors.iter().map(|floor| beyond - floor.log_mass).fold(0.0, f64::max);
@@ -157,16 +166,17 @@ impl<D> Direct<'_, D> {
         }
     }
 
-    fn find_floors<const A: usize>(&self, team: &[u32], bench: &mut Bench)
+    fn find_floors<const A: usize>(&self, team: &[u32], known: impl Fn(u32) -> f64, bench: &mut Bench)
     where
         D: Decay<A>,
     {
         bench.floors.clear();
-        bench.floors.extend(team.iter().map(|&place| self.floor::<A>(place)));
+        bench.floors.extend(team.iter().map(|&place| self.floor::<A>(place, known(place))));
     }
 
-    /// The source at home, or else the nearest. Without any source the sum is zero and nothing can be too little.
-    fn floor<const A: usize>(&self, place: u32) -> Floor
+    /// The source at home, or what is known, or else the nearest. Without any source the sum is zero and nothing can
+    /// be too little.
+    fn floor<const A: usize>(&self, place: u32, known: f64) -> Floor
     where
         D: Decay<A>,
     {
@@ -174,7 +184,11 @@ impl<D> Direct<'_, D> {
         let from = |decay: f64, source: usize| Floor { decay, log_mass: self.scene.mass[source].log2() - decay };
         let home = layout.home[place as usize];
         if home != NOWHERE && layout.own == Own::Counts {
-            return from(0.0, home as usize);
+            let home = from(0.0, home as usize);
+            return Floor { log_mass: home.log_mass.max(known), ..home };
+        }
+        if known > f64::NEG_INFINITY {
+            return Floor { decay: 0.0, log_mass: known };
         }
         let target: [f64; A] = layout.targets.place(place as usize);
         self.tree

@@ -1,18 +1,39 @@
-//! The certified fast engine.
-mod direct;
-mod leaves;
-mod tree;
+//! The certified fast engine: any σ at near-linear cost, every row within the tolerance.
+//!
+//! Space is cut into blocks a few σ wide. Sources in blocks where there are few are summed directly, by a tree of boxes
+//! that leaves out what carries too little ([`direct`]). Sources in blocks where there are many go through a lattice
+//! ([`grid`]): the Gaussian is three Gaussians one after the other, `K = g ∗ G ∗ g`, the first from points to lattice
+//! nodes, the second from nodes to nodes, axis by axis, the third from nodes to points. All terms are positive, so errors
+//! are relative but for what is cut off, and that is a multiple of √K ([`window`] has the proof). With ρ and η for the two
+//! and W for the weight on the lattice, Cauchy and Schwarz give
+//!
+//! ```text
+//! E ≤ ρ D + η √(W D) + (what direct sums left out) + rounding
+//! ```
+//!
+//! for every row, whatever lies around it. Rows that miss the tolerance by this are summed again, directly, over all
+//! sources within the radius that surely keeps it.
 
+mod direct;
+mod grid;
+mod lattice;
+mod leaves;
+mod mixture;
+mod split;
+mod tree;
+mod window;
+
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use self::direct::{Bench, Direct, TargetSums};
-use self::tree::Tree;
+use self::split::{Split, Thick};
 use super::{Engine, Plan, Progress, Sums};
 use crate::error::Error;
 use crate::kernel::{Decay, WithDecay, with_decay};
-use crate::scene::Scene;
+use crate::scene::{NOWHERE, Own, Scene};
 
 /// The engine for any σ at near-linear cost.
 #[derive(Clone, Copy, Debug)]
@@ -23,20 +44,16 @@ pub struct Fast {
 
 impl Engine for Fast {
     fn plan(&self, scene: Arc<Scene>, _: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
-        let groups = &scene.layout.sources.groups;
-        let trees = groups.iter().map(|group| Tree::over(&scene, std::slice::from_ref(group))).collect();
-        let weights = (0..groups.len()).map(|group| scene.group_mass(group)).collect();
-        Ok(Box::new(FastPlan { scene, tolerance: self.tolerance, trees, weights }))
+        let groups = 0..scene.layout.sources.groups.len();
+        let groups = groups.into_par_iter().map(|group| Split::new(&scene, group, self.tolerance)).collect();
+        Ok(Box::new(FastPlan { scene, tolerance: self.tolerance, groups }))
     }
 }
 
 struct FastPlan {
     scene: Arc<Scene>,
     tolerance: f64,
-    /// All sources of each group.
-    trees: Vec<Tree>,
-    /// Their total weight.
-    weights: Vec<f64>,
+    groups: Vec<Split>,
 }
 
 impl Plan for FastPlan {
@@ -51,88 +68,175 @@ struct AllTargets<'a> {
     progress: &'a dyn Progress,
 }
 
-/// Targets that one task sums for.
-const TASK: usize = 1 << 12;
-
 impl WithDecay for AllTargets<'_> {
     type Output = Sums;
 
     fn run<D: Decay<A>, const A: usize, const K: usize>(self, decay: D) -> Sums {
-        let plan = self.plan;
-        let scene = &plan.scene;
+        let scene = &self.plan.scene;
         let columns: Vec<&[f64]> = std::iter::once(&scene.mass).chain(self.columns).map(Vec::as_slice).collect();
         let mut sums = Sums::zero(scene.layout.targets.len(), self.columns.len());
         self.progress.start(scene.layout.targets.len() as u64);
-        let direct = |group: usize| Direct {
-            decay,
-            scene,
-            tolerance: plan.tolerance,
-            weight: plan.weights[group],
-            tree: &plan.trees[group],
-            columns: &columns,
-        };
-        let groups = scene.layout.targets.groups.iter().enumerate();
-        let tasks: Vec<(usize, std::ops::Range<usize>)> = groups
-            .flat_map(|(group, targets)| {
-                let end = targets.end;
-                targets.clone().step_by(TASK).map(move |start| (group, start..end.min(start + TASK)))
-            })
-            .collect();
-        let mut slots = sums.slots(tasks.iter().map(|(_, targets)| targets.len()));
-        let missed: Vec<Vec<(usize, u32)>> = tasks
-            .par_iter()
-            .zip(&mut slots)
-            .map(|((group, targets), slot)| {
-                let direct = direct(*group);
-                let places: Vec<u32> = (targets.start as u32..targets.end as u32).collect();
-                let mut bench = Bench::new(columns.len());
-                let mut missed = Vec::new();
-                for team in direct.teams(&places) {
-                    direct.quick::<A>(direct.tree, team, &mut bench, |sums| {
-                        slot.write(sums.place as usize - targets.start, &sums);
-                        if !(sums.error <= plan.tolerance * sums.sums[0]) {
-                            missed.push((*group, sums.place));
-                        }
-                    });
-                }
-                self.progress.advance(targets.len() as u64);
-                missed
-            })
-            .collect();
-        let missed = missed.concat();
-        let repaired: Vec<Block> = missed
-            .chunk_by(|a, b| a.0 == b.0)
-            .flat_map(|rows| {
-                let direct = direct(rows[0].0);
-                let places: Vec<u32> = rows.iter().map(|row| row.1).collect();
-                let task = |teams: &[&[u32]]| {
-                    let mut bench = Bench::new(columns.len());
-                    let mut block = Block { stride: columns.len() + 2, numbers: Vec::new(), places: Vec::new() };
-                    for team in teams {
-                        direct.sure::<A>(team, &mut bench, |sums| block.push(&sums));
-                    }
-                    block
-                };
-                direct.teams(&places).par_chunks(16).map(task).collect::<Vec<_>>()
-            })
-            .collect();
-        repaired.iter().for_each(|block| block.write(&mut sums));
+        let work = Work { plan: self.plan, decay, columns: &columns, progress: self.progress };
+        work.read_lattices(&mut sums);
+        let missed = work.add_direct::<A>(&mut sums);
+        work.repair::<A>(&missed, &mut sums);
         sums
     }
 }
 
-/// Where the sums of consecutive targets go.
+struct Work<'a, D> {
+    plan: &'a FastPlan,
+    decay: D,
+    /// Mass first, then the values.
+    columns: &'a [&'a [f64]],
+    progress: &'a dyn Progress,
+}
+
+/// Targets that one task sums for.
+const TASK: usize = 1 << 12;
+
+impl<D> Work<'_, D> {
+    fn direct(&self, group: usize) -> Direct<'_, D>
+    where
+        D: Copy,
+    {
+        let split = &self.plan.groups[group];
+        Direct {
+            decay: self.decay,
+            scene: &self.plan.scene,
+            tolerance: self.plan.tolerance,
+            weight: split.weight,
+            tree: &split.all,
+            columns: self.columns,
+        }
+    }
+
+    /// Writes what thick blocks give.
+    fn read_lattices(&self, sums: &mut Sums) {
+        let layout = &self.plan.scene.layout;
+        for thick in self.plan.groups.iter().filter_map(|group| group.thick.as_ref()) {
+            for block in thick.grid.sums(&layout.sources, &layout.targets, self.columns) {
+                for (place, values) in block.places.zip(block.values.chunks_exact(self.columns.len())) {
+                    self.write_lattice(thick, place, values, sums);
+                }
+            }
+        }
+    }
+
+    fn write_lattice(&self, thick: &Thick, place: usize, values: &[f64], sums: &mut Sums) {
+        let layout = &self.plan.scene.layout;
+        let home = layout.home[place];
+        let own = layout.own == Own::LeftOut && home != NOWHERE && thick.holds(home as usize);
+        // The lattice cannot leave a source out: it is taken off again, with what it may have been wrong by.
+        let own = |column: &[f64]| if own { column[home as usize] } else { 0.0 };
+        sums.error[place] = thick.bound.error(values[0]);
+        sums.mass[place] = values[0] - own(self.columns[0]);
+        for ((sum, value), column) in sums.values.iter_mut().zip(&values[1..]).zip(&self.columns[1..]) {
+            sum[place] = value - own(column);
+        }
+    }
+
+    /// Adds direct sums to what is there; gives the targets that miss the tolerance, with their group.
+    fn add_direct<const A: usize>(&self, sums: &mut Sums) -> Vec<(usize, u32)>
+    where
+        D: Decay<A>,
+    {
+        let groups = self.plan.scene.layout.targets.groups.iter().enumerate();
+        let cut = |(group, targets): (usize, &Range<usize>)| {
+            let end = targets.end;
+            targets.clone().step_by(TASK).map(move |start| (group, start..end.min(start + TASK)))
+        };
+        let tasks: Vec<(usize, Range<usize>)> = groups.flat_map(cut).collect();
+        let slots = sums.slots(tasks.iter().map(|(_, targets)| targets.len()));
+        let missed: Vec<Vec<(usize, u32)>> = tasks
+            .into_par_iter()
+            .zip(slots)
+            .map(|((group, targets), slot)| self.add_direct_to::<A>(group, targets, slot))
+            .collect();
+        missed.concat()
+    }
+
+    fn add_direct_to<const A: usize>(&self, group: usize, targets: Range<usize>, mut slot: Slot) -> Vec<(usize, u32)>
+    where
+        D: Decay<A>,
+    {
+        let direct = self.direct(group);
+        let tree = self.plan.groups[group].thick.as_ref().map_or(direct.tree, |thick| &thick.thin);
+        let places: Vec<u32> = (targets.start as u32..targets.end as u32).collect();
+        let mut bench = Bench::new(self.columns.len());
+        let mut missed = Vec::new();
+        let mut found = Vec::with_capacity(places.len());
+        for team in direct.teams(&places) {
+            let known = |place: u32| slot.least(place as usize - targets.start);
+            direct.quick::<A>(tree, team, known, &mut bench, |sums| {
+                found.extend_from_slice(sums.sums);
+                found.push(sums.error);
+            });
+            for (&place, found) in team.iter().zip(found.chunks_exact(self.columns.len() + 1)) {
+                if !slot.add(place as usize - targets.start, found, self.plan.tolerance) {
+                    missed.push((group, place));
+                }
+            }
+            found.clear();
+        }
+        self.progress.advance(targets.len() as u64);
+        missed
+    }
+
+    /// Sums again what missed the tolerance.
+    fn repair<const A: usize>(&self, missed: &[(usize, u32)], sums: &mut Sums)
+    where
+        D: Decay<A>,
+    {
+        for rows in missed.chunk_by(|a, b| a.0 == b.0) {
+            let direct = self.direct(rows[0].0);
+            let places: Vec<u32> = rows.iter().map(|row| row.1).collect();
+            let sure = |teams: &[&[u32]]| {
+                let mut bench = Bench::new(self.columns.len());
+                let mut repaired = Vec::new();
+                for team in teams {
+                    direct.sure::<A>(team, &mut bench, |sums| repaired.push(sums.to_owned()));
+                }
+                repaired
+            };
+            let repaired: Vec<Vec<TargetSums<Vec<f64>>>> = direct.teams(&places).par_chunks(4).map(sure).collect();
+            repaired.iter().flatten().for_each(|target| target.write(sums));
+        }
+    }
+}
+
+impl TargetSums<Vec<f64>> {
+    fn write(&self, sums: &mut Sums) {
+        let place = self.place as usize;
+        sums.mass[place] = self.sums[0];
+        sums.error[place] = self.error;
+        sums.exponent[place] = self.exponent;
+        for (values, value) in sums.values.iter_mut().zip(&self.sums[1..]) {
+            values[place] = *value;
+        }
+    }
+}
+
+/// Where the sums of consecutive targets are.
 struct Slot<'a> {
     columns: Vec<&'a mut [f64]>,
     error: &'a mut [f64],
 }
 
 impl Slot<'_> {
-    fn write(&mut self, at: usize, sums: &TargetSums) {
-        for (column, sum) in self.columns.iter_mut().zip(sums.sums) {
-            column[at] = *sum;
+    /// Logarithm of what D is at least, from what is there.
+    fn least(&self, at: usize) -> f64 {
+        let least = self.columns[0][at] - self.error[at];
+        if least > 0.0 { least.log2() } else { f64::NEG_INFINITY }
+    }
+
+    /// Adds sums and their error, which comes last; says whether the tolerance is kept.
+    fn add(&mut self, at: usize, found: &[f64], tolerance: f64) -> bool {
+        for (column, sum) in self.columns.iter_mut().zip(found) {
+            column[at] += sum;
         }
-        self.error[at] = sums.error;
+        self.error[at] += found[found.len() - 1];
+        self.error[at] <= tolerance * self.columns[0][at]
     }
 }
 
@@ -148,33 +252,5 @@ impl Sums {
                 error: error.split_off_mut(..length).unwrap_or_default(),
             })
             .collect()
-    }
-}
-
-/// The sums of many targets.
-struct Block {
-    stride: usize,
-    numbers: Vec<f64>,
-    places: Vec<u32>,
-}
-
-impl Block {
-    fn push(&mut self, sums: &TargetSums) {
-        self.places.push(sums.place);
-        self.numbers.extend_from_slice(sums.sums);
-        self.numbers.extend([sums.error, sums.exponent]);
-    }
-
-    fn write(&self, sums: &mut Sums) {
-        for (&place, numbers) in self.places.iter().zip(self.numbers.chunks_exact(self.stride)) {
-            let place = place as usize;
-            let (columns, rest) = numbers.split_at(self.stride - 2);
-            sums.mass[place] = columns[0];
-            sums.error[place] = rest[0];
-            sums.exponent[place] = rest[1];
-            for (values, value) in sums.values.iter_mut().zip(&columns[1..]) {
-                values[place] = *value;
-            }
-        }
     }
 }

@@ -1,0 +1,185 @@
+//! Which sources go through the lattice and which are summed directly.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::grid::{Grid, Ruler, Run};
+use super::lattice::{Key, cube};
+use super::mixture::Mixture;
+use super::tree::Tree;
+use super::window::{Demand, Window};
+use crate::scene::Scene;
+use crate::space::Metric;
+
+/// Multiplications on the lattice that take as long as one direct pair (`benches/results`, AVX2: 1.6 ns for a pair, 0.1 ns
+/// for a multiplication).
+const MULTIPLICATIONS_PER_PAIR: f64 = 16.0;
+/// Part of the pairs between neighbouring blocks that a direct sum looks at.
+const PAIRS_IN_REACH: f64 = 0.6;
+/// Sides of blocks that are tried, in σ.
+const SIDES: Range<f64> = 1.5..14.0;
+
+/// One group, ready for sums.
+pub(super) struct Split {
+    /// All sources.
+    pub(super) all: Tree,
+    /// Their total weight.
+    pub(super) weight: f64,
+    /// Sources that thick blocks hold, if any do.
+    pub(super) thick: Option<Thick>,
+}
+
+/// Sources on the lattice.
+pub(super) struct Thick {
+    pub(super) grid: Grid,
+    pub(super) bound: Bound,
+    /// The other sources.
+    pub(super) thin: Tree,
+    /// Where thick sources are, ascending.
+    ranges: Vec<Range<usize>>,
+}
+
+impl Thick {
+    /// Whether a source is on the lattice.
+    pub(super) fn holds(&self, source: usize) -> bool {
+        let after = self.ranges.partition_point(|range| range.start <= source);
+        after > 0 && self.ranges[after - 1].contains(&source)
+    }
+}
+
+/// The error of sums by the lattice: relative, as a multiple of √(W D), and absolute as a multiple of W.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound {
+    relative: f64,
+    root: f64,
+    absolute: f64,
+    /// W: the weight on the lattice.
+    weight: f64,
+}
+
+impl Bound {
+    /// A bound on the error mass where the lattice gave this D.
+    ///
+    /// The true D is at most what was computed plus its error, `D ≤ D̃ + ρD + η√(WD) + aW`: a quadratic in √D.
+    pub(super) fn error(&self, computed: f64) -> f64 {
+        let room = 1.0 - self.relative;
+        let linear = self.root * self.weight.sqrt();
+        let constant = computed.max(0.0) + self.absolute * self.weight;
+        let root = (linear + (linear * linear + 4.0 * room * constant).sqrt()) / (2.0 * room);
+        self.relative * root * root + linear * root + self.absolute * self.weight
+    }
+}
+
+impl Split {
+    pub(super) fn new(scene: &Scene, group: usize, tolerance: f64) -> Self {
+        let sources = scene.layout.sources.groups[group].clone();
+        let weight = scene.group_mass(group);
+        let thick = thick(scene, group, tolerance);
+        Self { all: Tree::over(scene, std::slice::from_ref(&sources)), weight, thick }
+    }
+}
+
+fn thick(scene: &Scene, group: usize, tolerance: f64) -> Option<Thick> {
+    let layout = &scene.layout;
+    let (sources, targets) = (layout.sources.groups[group].clone(), layout.targets.groups[group].clone());
+    let (ruler, mixture) = ruler(scene, sources.len(), tolerance)?;
+    let (source_runs, target_runs) = (ruler.runs(&layout.sources, sources), ruler.runs(&layout.targets, targets));
+    let costs = Costs::of(&ruler.window, mixture.parts.len());
+    let near = targets_near(&source_runs, &target_runs, ruler.window.dimensions);
+    let is_thick = |(run, near): (&Run, usize)| costs.lattice_is_cheaper(run.places.len(), near);
+    let chosen: Vec<bool> = source_runs.iter().zip(near).map(is_thick).collect();
+    let pick = |which: bool| {
+        let picked = source_runs.iter().zip(&chosen).filter(move |(_, chosen)| **chosen == which);
+        picked.map(|(run, _)| run.clone()).collect::<Vec<_>>()
+    };
+    let (thick, thin) = (pick(true), pick(false));
+    if thick.is_empty() {
+        return None;
+    }
+    let ranges = join(&thick);
+    let largest = thick.iter().map(|run| run.places.len()).max().unwrap_or(0);
+    let roundings = ruler.window.roundings() + ruler.window.additions(largest);
+    let relative = mixture.near * (ruler.window.sampling + roundings * 0.5 * f64::EPSILON);
+    let bound = Bound {
+        relative,
+        root: mixture.miss + mixture.amount() * ruler.window.truncation + mixture.far * relative,
+        absolute: mixture.beyond,
+        weight: ranges.iter().map(|range| scene.mass[range.clone()].iter().sum::<f64>()).sum(),
+    };
+    let thin = Tree::over(scene, &join(&thin));
+    Some(Thick { grid: Grid::new(ruler, mixture.parts, thick, target_runs), bound, thin, ranges })
+}
+
+/// Adjacent runs become one range.
+fn join(runs: &[Run]) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for run in runs {
+        match ranges.last_mut() {
+            Some(last) if last.end == run.places.start => last.end = run.places.end,
+            _ => ranges.push(run.places.clone()),
+        }
+    }
+    ranges
+}
+
+/// The cheapest lattice that keeps a part of the tolerance.
+fn ruler(scene: &Scene, sources: usize, tolerance: f64) -> Option<(Ruler, Mixture)> {
+    let (metric, curve) = (scene.layout.metric, scene.layout.curve);
+    let sigma = (0.5 * std::f64::consts::LOG2_E / scene.scale).sqrt();
+    // A row of weight one among so many of weight one would still be certified.
+    let root = tolerance / (8.0 * (sources as f64).sqrt());
+    let mixture = match metric {
+        Metric::Plane(_) => Mixture::gaussian(),
+        Metric::Sphere => Mixture::of_arcs(sigma, root)?,
+    };
+    let demand = Demand {
+        dimensions: metric.dimensions(),
+        sampling: tolerance / (8.0 * mixture.near),
+        truncation: root / mixture.amount(),
+        variances: mixture.variances(),
+        root: mixture.root,
+    };
+    let smallest = (SIDES.start * sigma / curve.side()).log2().ceil().max(0.0) as i32;
+    let window = (smallest..smallest + 4)
+        .map(|level| curve.side() * f64::from(level).exp2())
+        .filter(|side| SIDES.contains(&(side / sigma)))
+        .filter_map(|side| Window::design(side / sigma, &demand).map(|window| (window, side)))
+        .min_by(|a, b| a.0.cost().total_cmp(&b.0.cost()));
+    let (window, side) = window?;
+    Some((Ruler { curve, window, side, low_parts: metric == Metric::Sphere }, mixture))
+}
+
+/// For each block of sources the number of targets in it and its neighbours.
+fn targets_near(sources: &[Run], targets: &[Run], dimensions: usize) -> Vec<usize> {
+    let count: HashMap<Key, usize> = targets.iter().map(|run| (run.key, run.places.len())).collect();
+    let first = 3 - dimensions;
+    let corner = |key: &Key| std::array::from_fn(|k| if k < first { key[k] } else { key[k] - 1 });
+    let near = |run: &Run| cube(corner(&run.key), dimensions, 3).filter_map(|key| count.get(&key)).sum();
+    sources.iter().map(near).collect()
+}
+
+/// What things cost, in multiplications, for two columns.
+struct Costs {
+    point: f64,
+    block: f64,
+}
+
+impl Costs {
+    fn of(window: &Window, parts: usize) -> Self {
+        let d = window.dimensions as i32;
+        let nodes = (window.nodes as f64).powi(d);
+        let passes = f64::from(d) * ((2 * window.blocks_reached() + 1) * window.nodes * parts) as f64;
+        Self {
+            point: 2.0 * window.taps.next_multiple_of(8) as f64 * (window.taps as f64).powi(d - 1),
+            block: 2.0 * nodes * passes * (window.blocks_touched() as f64).powi(d),
+        }
+    }
+
+    /// Whether the sources of a block should go through the lattice, with so many targets around.
+    fn lattice_is_cheaper(&self, sources: usize, targets_near: usize) -> bool {
+        let (sources, targets) = (sources as f64, targets_near as f64);
+        let direct = MULTIPLICATIONS_PER_PAIR * PAIRS_IN_REACH * sources * targets;
+        // Targets read the lattice once for all blocks around them.
+        direct > self.point * (sources + targets / 9.0) + self.block
+    }
+}

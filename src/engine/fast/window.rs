@@ -1,0 +1,212 @@
+//! The Gaussian as three Gaussians, and what that costs.
+//!
+//! In one dimension, in units of σ, with `g_v(x) = exp(−x²/2v)` and any `0 < 2t < λ`, `s = λ − 2t`,
+//!
+//! ```text
+//! g_λ(x − y) = √(λ/s) / (2πt) · ∫∫ g_t(x − a) g_s(a − b) g_t(b − y) da db
+//! ```
+//!
+//! exactly. Sampled at nodes `h` apart the integrals become sums of positive terms, and two kinds of error appear.
+//!
+//! *Sampling.* By Poisson's formula a Gaussian of variance v sampled at distance h adds up to its integral within a
+//! relative error of `2 Σ_{m≥1} q^{m²} ≤ 2q/(1 − q)`, `q = exp(−2π²v/h²)`. The sum over b samples a Gaussian of variance
+//! `ts/(t + s)`, the sum over a one of variance `t(s + t)/λ`. All terms are positive, so the errors stay *relative*.
+//!
+//! *Truncation.* Leaving out nodes with `|b − y| ≥ w` loses, since `1 ≤ exp(κ((b − y)² − w²))` there,
+//! at most `exp(−κw²)` times the same sum with `t' = t/(1 − 2κt)` for one of the t. That sum is again a Gaussian, of
+//! variance `λ + t' − t`; for `t' = t + 2 − λ` that is 2, and the Gaussian is the square root of the kernel:
+//!
+//! ```text
+//! loss ≤ √(t'λ/2t) · exp(−w²/2 · (1/t − 1/t')) · √K
+//! ```
+//!
+//! and likewise for the middle Gaussian. Errors that are a multiple of √K are harmless: by Cauchy and Schwarz
+//! `Σ w √K ≤ √(W D)`. In several dimensions the kernel is a product, and so are its approximations.
+
+use std::f64::consts::PI;
+
+/// Most taps of a window.
+pub(super) const MOST_TAPS: usize = 32;
+/// Nodes along one axis of a block. Multiples of four fill whole registers.
+const NODES: [usize; 3] = [16, 12, 8];
+/// Widths t that are tried.
+const WIDTHS: std::ops::RangeInclusive<u32> = 2..=36;
+
+/// How finely a lattice samples the three Gaussians and how far they reach.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Window {
+    /// Axes of the lattice.
+    pub(super) dimensions: usize,
+    /// Nodes along one axis of a block.
+    pub(super) nodes: usize,
+    /// Distance of two nodes in σ.
+    pub(super) step: f64,
+    /// The variance t of the outer Gaussians.
+    pub(super) outer: f64,
+    /// Nodes that a point touches along one axis; even.
+    pub(super) taps: usize,
+    /// Farthest node that a node reaches along one axis.
+    pub(super) reach: usize,
+    /// Relative error of the sampling.
+    pub(super) sampling: f64,
+    /// Error of the truncation, as a multiple of √K.
+    pub(super) truncation: f64,
+}
+
+/// What a window must keep.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Demand {
+    pub(super) dimensions: usize,
+    /// Largest relative error of the sampling.
+    pub(super) sampling: f64,
+    /// Largest error of the truncation, as a multiple of √K.
+    pub(super) truncation: f64,
+    /// Smallest and largest variance λ of the kernels, in σ².
+    pub(super) variances: (f64, f64),
+    /// Variance of √K, in σ²: 2, or a little less where K decays faster than a Gaussian.
+    pub(super) root: f64,
+}
+
+impl Window {
+    /// The cheapest window for blocks of this side, in σ; `None` if there is none.
+    pub(super) fn design(side: f64, demand: &Demand) -> Option<Self> {
+        NODES
+            .into_iter()
+            .flat_map(|nodes| WIDTHS.map(move |width| (nodes, f64::from(width) / 100.0)))
+            .filter_map(|(nodes, outer)| Self::with(side / nodes as f64, nodes, outer, demand))
+            .min_by(|a, b| a.cost().total_cmp(&b.cost()))
+    }
+
+    fn with(step: f64, nodes: usize, outer: f64, demand: &Demand) -> Option<Self> {
+        let (t, (least, most)) = (outer, demand.variances);
+        let s = least - 2.0 * t;
+        if s <= 0.05 {
+            return None;
+        }
+        // The smallest variance is sampled worst.
+        let one_axis = (1.0 + sampled(t * s / (t + s), step)) * (1.0 + sampled(t * (s + t) / least, step)) - 1.0;
+        let sampling = (1.0 + one_axis).powi(demand.dimensions as i32) - 1.0;
+        if sampling > demand.sampling {
+            return None;
+        }
+        // Two windows and the middle, on every axis; the factors bound those of all variances.
+        let share = demand.truncation / (4.0 * demand.dimensions as f64 * (1.0 + sampling));
+        let root = demand.root;
+        let window_factor = ((t + root) * (t + root) / (4.0 * root * t)).sqrt();
+        let taps = 2 * (tail_radius(t, t + root - most, window_factor / share) / step).ceil() as usize;
+        let middle_factor = ((root - 2.0 * t) * most / (root * s)).sqrt();
+        let middle = tail_radius(most - 2.0 * t, root - 2.0 * t, middle_factor / (2.0 * share));
+        let reach = (middle / step).ceil() as usize;
+        let window = Self {
+            dimensions: demand.dimensions,
+            nodes,
+            step,
+            outer,
+            taps,
+            reach,
+            sampling,
+            truncation: demand.truncation,
+        };
+        (taps <= MOST_TAPS && reach <= 3 * nodes).then_some(window)
+    }
+
+    /// Work for the points and nodes of one σ^d with as many points as nodes, one unit for each multiplication.
+    pub(super) fn cost(&self) -> f64 {
+        let d = self.dimensions as i32;
+        let points = self.taps.next_multiple_of(8) as f64 * (self.taps as f64).powi(d - 1);
+        let passes = f64::from(d) * ((2 * self.blocks_reached() + 1) * self.nodes) as f64;
+        points * POINTS_PER_VOLUME + passes * self.step.powi(-d)
+    }
+
+    /// Blocks along one axis that hold all nodes which the points of one block touch.
+    pub(super) fn blocks_touched(&self) -> usize {
+        (self.nodes + self.taps - 1).div_ceil(self.nodes)
+    }
+
+    /// Blocks to either side that a node reaches.
+    pub(super) fn blocks_reached(&self) -> usize {
+        self.reach.div_ceil(self.nodes)
+    }
+
+    /// The weight of a middle Gaussian between two nodes, for the kernel of variance `variance`.
+    pub(super) fn middle(&self, variance: f64, nodes_apart: i64) -> f64 {
+        if nodes_apart.unsigned_abs() as usize > self.reach {
+            return 0.0;
+        }
+        let (t, s) = (self.outer, variance - 2.0 * self.outer);
+        let distance = nodes_apart as f64 * self.step;
+        self.step * self.step * (variance / s).sqrt() / (2.0 * PI * t) * (-0.5 * distance * distance / s).exp()
+    }
+
+    /// Roundings that one value goes through from point to node to node to point, as multiples of 2⁻⁵³.
+    pub(super) fn roundings(&self) -> f64 {
+        let d = self.dimensions as f64;
+        let windows = 2.0 * d * (24.0 + 2.0 * self.taps as f64);
+        // The place within a block is right to a unit in the last place of the block's size.
+        let places = 2.0 * d * self.step * self.step / self.outer * (self.taps * self.nodes) as f64;
+        let passes = d * ((2 * self.blocks_reached() + 1) * self.nodes) as f64;
+        windows + places + passes + (self.taps as f64).powi(self.dimensions as i32 - 1) + MOST_TAPS as f64
+    }
+}
+
+/// Points in a volume of σ^d for which windows are designed: where the lattice begins to pay.
+const POINTS_PER_VOLUME: f64 = 6.0;
+
+/// Bound of the relative error of sampling a Gaussian.
+fn sampled(variance: f64, step: f64) -> f64 {
+    let q = (-2.0 * PI * PI * variance / (step * step)).exp();
+    2.0 * q / (1.0 - q)
+}
+
+/// Where a Gaussian of this variance has to be cut so that what is lost, `excess` times too much, is only
+/// as much as asked; `wider` is the variance t' of the bound.
+fn tail_radius(variance: f64, wider: f64, excess: f64) -> f64 {
+    (2.0 * excess.ln().max(0.0) / (1.0 / variance - 1.0 / wider)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kernel as the lattice computes it, on one axis, without and with truncation.
+    fn sampled_kernel(window: &Window, x: f64, y: f64, truncated: bool) -> f64 {
+        let (h, t) = (window.step, window.outer);
+        let half = if truncated { (window.taps / 2) as i64 } else { 4 * MOST_TAPS as i64 };
+        let nodes = |at: f64| {
+            let first = (at / h).floor() as i64 + 1;
+            first - half..first + half
+        };
+        let outer = |node: i64, at: f64| (-0.5 * (node as f64 * h - at).powi(2) / t).exp();
+        let mut untruncated = *window;
+        untruncated.reach = usize::MAX;
+        let window = if truncated { window } else { &untruncated };
+        let from = |a: i64| nodes(y).map(|b| window.middle(1.0, a - b) * outer(b, y)).sum::<f64>();
+        nodes(x).map(|a| outer(a, x) * from(a)).sum()
+    }
+
+    #[test]
+    fn errors_stay_within_their_bounds_and_use_them() {
+        let mut used = (0.0_f64, 0.0_f64);
+        for accuracy in [1e-3, 1e-6, 1e-9, 1e-12] {
+            let demand = Demand {
+                dimensions: 1,
+                sampling: accuracy,
+                truncation: 1e-2 * accuracy,
+                variances: (1.0, 1.0),
+                root: 2.0,
+            };
+            let side = (3..8).map(|k| f64::from(k) + 0.3).rfind(|side| Window::design(*side, &demand).is_some()).unwrap();
+            let window = Window::design(side, &demand).unwrap();
+            for i in 0..60 {
+                let (x, y) = (0.013 * f64::from(i), 0.2 * f64::from(i));
+                let kernel = (-0.5 * (x - y) * (x - y)).exp();
+                let (whole, cut) = (sampled_kernel(&window, x, y, false), sampled_kernel(&window, x, y, true));
+                let (sampling, truncation) = ((whole / kernel - 1.0).abs(), (whole - cut) / kernel.sqrt());
+                assert!(sampling <= window.sampling + 1e-14, "{window:?} at {i}: sampling {sampling:e}");
+                assert!(truncation <= window.truncation + 1e-16, "{window:?} at {i}: truncation {truncation:e}");
+                used = (used.0.max(sampling / window.sampling), used.1.max(truncation / window.truncation));
+            }
+        }
+        assert!(used.0 > 0.3 && used.1 > 0.01, "bounds too wide: {used:?}");
+    }
+}
