@@ -34,7 +34,7 @@ impl Curve {
     /// The cube that a coordinate lies in along one axis; `side` is that of the smallest cubes or a power of two times it.
     #[inline]
     pub(crate) fn cube(&self, axis: usize, coordinate: f64, side: f64) -> u64 {
-        ((coordinate - self.low[axis]) / side) as u64
+        ((coordinate - self.low[axis]) * side.recip()) as u64
     }
 
     /// Where a cube begins along one axis.

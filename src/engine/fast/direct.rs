@@ -17,8 +17,8 @@ const TEAM_PER_REACH: f64 = 4.0;
 /// Part of the tolerance that one box may use up when it is left out. Few boxes come near that, so that their
 /// sum almost always stays within the tolerance; the few rows where it does not are summed again.
 const SHARE_OF_A_BOX: f64 = 1.0 / 8.0;
-/// Sums below 2^−900 are computed relative to the nearest source: nothing of them was lost at 2^−1020.
-const LOG_TOO_SMALL: f64 = -900.0;
+/// Sums that may be below two to this power are taken relative to the nearest source.
+const LOG_TOO_SMALL: f64 = -890.0;
 
 /// One group as the direct sums see it.
 pub(super) struct Direct<'a, D> {

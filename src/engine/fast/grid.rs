@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::lattice::{Blocks, Key, Route, convolve, cube, sorted};
+use super::lattice::{Blocks, Key, Route, convolve, cube, readers};
 use super::window::{MOST_TAPS, Window};
 use crate::kernel::{LANES, Lanes, exp2_minus};
 use crate::scene::{Cloud, Curve};
@@ -28,6 +28,9 @@ impl Window {
         (BATCH + points / BATCH + self.blocks_touched().pow(self.dimensions as u32)) as f64
     }
 }
+
+/// Places that one task cuts into runs.
+const PIECE: usize = 1 << 14;
 
 /// How places become positions in blocks.
 #[derive(Clone, Copy)]
@@ -56,6 +59,20 @@ impl Ruler {
 
     /// Cuts sorted places into those of each block.
     pub(super) fn runs(&self, cloud: &Cloud, places: Range<usize>) -> Vec<Run> {
+        let (start, end) = (places.start, places.end);
+        let pieces = (start..end).into_par_iter().step_by(PIECE).map(|at| at..end.min(at + PIECE));
+        let runs: Vec<Vec<Run>> = pieces.map(|piece| self.runs_of_piece(cloud, piece)).collect();
+        let mut joined: Vec<Run> = Vec::with_capacity(runs.iter().map(Vec::len).sum());
+        for run in runs.into_iter().flatten() {
+            match joined.last_mut() {
+                Some(last) if last.key == run.key => last.places.end = run.places.end,
+                _ => joined.push(run),
+            }
+        }
+        joined
+    }
+
+    fn runs_of_piece(&self, cloud: &Cloud, places: Range<usize>) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         for place in places {
             let key = self.key(cloud, place);
@@ -138,10 +155,15 @@ impl Shape {
 impl Grid {
     pub(super) fn new(ruler: Ruler, mixture: Vec<(f64, f64)>, sources: Vec<Run>, targets: Vec<Run>) -> Self {
         let window = &ruler.window;
-        let around = |runs: &[Run]| {
-            sorted(runs.iter().flat_map(|run| cube(run.key, window.dimensions, window.blocks_touched())))
+        let keys = |runs: &[Run]| {
+            let mut keys: Vec<Key> = runs.iter().map(|run| run.key).collect();
+            keys.par_sort_unstable();
+            keys
         };
-        let route = Route::new(window, &around(&sources), &around(&targets));
+        let near = readers(window, &keys(&sources));
+        let targets: Vec<Run> =
+            targets.into_par_iter().filter(|run| near.binary_search(&run.key).is_ok()).collect();
+        let route = Route::new(window, &keys(&sources), &keys(&targets));
         let (shape, table) = (Shape::of(window), Table::of(window));
         Self { ruler, mixture, sources, targets, route, shape, table }
     }
@@ -183,7 +205,7 @@ impl Grid {
             });
         }
         let values = blocks.into_iter().map(|block| block.into_inner().expect("no task panics")).collect();
-        Blocks::new(keys.clone(), values)
+        Blocks::new(keys, values)
     }
 
     fn spread_run(&self, run: &Run, cloud: &Cloud, columns: &[&[f64]]) -> Vec<f64> {

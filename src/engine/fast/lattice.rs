@@ -1,6 +1,7 @@
 //! Blocks of lattice nodes: which of them are needed, and the convolution from block to block.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
@@ -12,15 +13,14 @@ pub(super) type Key = [i32; 3];
 
 /// Values at the nodes of some blocks: one column after another within a block.
 pub(super) struct Blocks {
-    pub(super) keys: Vec<Key>,
     at: HashMap<Key, usize>,
     pub(super) values: Vec<Vec<f64>>,
 }
 
 impl Blocks {
-    pub(super) fn new(keys: Vec<Key>, values: Vec<Vec<f64>>) -> Self {
+    pub(super) fn new(keys: &[Key], values: Vec<Vec<f64>>) -> Self {
         let at = keys.iter().enumerate().map(|(at, key)| (*key, at)).collect();
-        Self { keys, at, values }
+        Self { at, values }
     }
 
     pub(super) fn get(&self, key: &Key) -> Option<&[f64]> {
@@ -35,26 +35,50 @@ pub(super) struct Route {
 }
 
 impl Route {
-    pub(super) fn new(window: &Window, touched: &[Key], read: &[Key]) -> Self {
-        let axes: Vec<usize> = (3 - window.dimensions..3).collect();
-        let reach = window.blocks_reached() as i32;
-        let read: HashSet<Key> = read.iter().copied().collect();
-        // Whether a block can still come to one that is read, by steps along these axes.
-        let leads_on = |key: &Key, axes: &[usize]| {
-            let mut ends = vec![*key];
-            for &axis in axes {
-                ends = ends.iter().flat_map(|end| line(*end, axis, reach)).collect();
-            }
-            ends.iter().any(|end| read.contains(end))
+    /// From the blocks of sources to those of targets; both ascend.
+    pub(super) fn new(window: &Window, sources: &[Key], targets: &[Key]) -> Self {
+        let axes = 3 - window.dimensions..3;
+        let (touched, reach) = (window.blocks_touched() as i32 - 1, window.blocks_reached() as i32);
+        let all_axes = |keys: &[Key], steps: RangeInclusive<i32>| {
+            axes.clone().fold(keys.to_vec(), |keys, axis| widen(&keys, axis, steps.clone()))
         };
-        let mut stages = vec![sorted(touched.iter().copied().filter(|key| leads_on(key, &axes)))];
-        for (pass, &axis) in axes.iter().enumerate() {
-            let spread: Vec<Key> =
-                sorted(stages[pass].iter().flat_map(|key| line(*key, axis, reach)));
-            stages.push(spread.into_par_iter().filter(|key| leads_on(key, &axes[pass + 1..])).collect());
+        // Before each pass, the blocks from which those that are read can still be reached.
+        let mut leading = vec![all_axes(targets, 0..=touched)];
+        for axis in axes.clone().rev() {
+            leading.push(widen(&leading[leading.len() - 1], axis, -reach..=reach));
+        }
+        let mut stages = vec![common(&all_axes(sources, 0..=touched), &leading[window.dimensions])];
+        for (pass, axis) in axes.enumerate() {
+            let reached = widen(&stages[pass], axis, -reach..=reach);
+            stages.push(common(&reached, &leading[window.dimensions - 1 - pass]));
         }
         Self { stages }
     }
+}
+
+/// Blocks whose points may read what sources in these blocks spread.
+pub(super) fn readers(window: &Window, sources: &[Key]) -> Vec<Key> {
+    let steps = (window.blocks_touched() - 1 + window.blocks_reached()) as i32;
+    (3 - window.dimensions..3).fold(sources.to_vec(), |keys, axis| widen(&keys, axis, -steps..=steps))
+}
+
+/// All blocks so many steps along one axis from those given.
+fn widen(keys: &[Key], axis: usize, steps: RangeInclusive<i32>) -> Vec<Key> {
+    let step = |key: &Key, step: i32| std::array::from_fn(|k| key[k] + if k == axis { step } else { 0 });
+    let mut all: Vec<Key> = keys.iter().flat_map(|key| steps.clone().map(move |by| step(key, by))).collect();
+    all.par_sort_unstable();
+    all.dedup();
+    all
+}
+
+/// What two ascending lists have in common.
+fn common(a: &[Key], b: &[Key]) -> Vec<Key> {
+    let mut rest = b.iter().peekable();
+    let both = |key: &&Key| {
+        while rest.next_if(|other| other < key).is_some() {}
+        rest.peek() == Some(key)
+    };
+    a.iter().filter(both).copied().collect()
 }
 
 /// The blocks up to `reach` to either side along an axis.
@@ -76,13 +100,6 @@ pub(super) fn cube(corner: Key, dimensions: usize, side: usize) -> impl Iterator
     })
 }
 
-pub(super) fn sorted(keys: impl Iterator<Item = Key>) -> Vec<Key> {
-    let mut keys: Vec<Key> = keys.collect();
-    keys.sort_unstable();
-    keys.dedup();
-    keys
-}
-
 /// Convolves with the middle Gaussian of one variance, axis after axis.
 pub(super) fn convolve(window: &Window, variance: f64, route: &Route, from: &Blocks, columns: usize) -> Blocks {
     let reach = window.blocks_reached() as i32;
@@ -100,7 +117,7 @@ pub(super) fn convolve(window: &Window, variance: f64, route: &Route, from: &Blo
             }
             out
         };
-        let keys = route.stages[pass + 1].clone();
+        let keys = &route.stages[pass + 1];
         let values = keys.par_iter().map(block).collect();
         done = Some(Blocks::new(keys, values));
     }

@@ -92,6 +92,8 @@ struct Work<'a, D> {
     progress: &'a dyn Progress,
 }
 
+/// Sums below 2^−900 are taken again relative to the nearest source: nothing of larger ones was lost at 2^−1020.
+const TOO_SMALL: f64 = 1.183e-271;
 /// Targets that one task sums for.
 const TASK: usize = 1 << 12;
 
@@ -236,7 +238,8 @@ impl Slot<'_> {
             column[at] += sum;
         }
         self.error[at] += found[found.len() - 1];
-        self.error[at] <= tolerance * self.columns[0][at]
+        let mass = self.columns[0][at];
+        mass > TOO_SMALL && self.error[at] <= tolerance * mass
     }
 }
 

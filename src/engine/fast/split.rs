@@ -149,13 +149,17 @@ fn ruler(scene: &Scene, sources: usize, tolerance: f64) -> Option<(Ruler, Mixtur
     Some((Ruler { curve, window, side, low_parts: metric == Metric::Sphere }, mixture))
 }
 
+/// Blocks with fewer places than this do not count: most blocks, and not worth looking up.
+const NOTABLE: usize = 8;
+
 /// For each block of sources the number of targets in it and its neighbours.
 fn targets_near(sources: &[Run], targets: &[Run], dimensions: usize) -> Vec<usize> {
-    let count: HashMap<Key, usize> = targets.iter().map(|run| (run.key, run.places.len())).collect();
+    let notable = |run: &&Run| run.places.len() >= NOTABLE;
+    let count: HashMap<Key, usize> = targets.iter().filter(notable).map(|run| (run.key, run.places.len())).collect();
     let first = 3 - dimensions;
     let corner = |key: &Key| std::array::from_fn(|k| if k < first { key[k] } else { key[k] - 1 });
     let near = |run: &Run| cube(corner(&run.key), dimensions, 3).filter_map(|key| count.get(&key)).sum();
-    sources.iter().map(near).collect()
+    sources.iter().map(|run| if notable(&run) { near(run) } else { 0 }).collect()
 }
 
 /// What things cost, in multiplications, for two columns.
