@@ -14,9 +14,6 @@ use crate::scene::{NOWHERE, Own, Scene};
 const TEAM: usize = 64;
 /// A team is at most this part of the reach across, so that its targets share most of their leaves.
 const TEAM_PER_REACH: f64 = 4.0;
-/// Part of the tolerance that one box may use up when it is left out. Few boxes come near that, so that their
-/// sum almost always stays within the tolerance; the few rows where it does not are summed again.
-const SHARE_OF_A_BOX: f64 = 1.0 / 8.0;
 /// Sums that may be below two to this power are taken relative to the nearest source.
 const LOG_TOO_SMALL: f64 = -890.0;
 
@@ -92,11 +89,13 @@ impl<D> Direct<'_, D> {
     /// Sums over a tree without the boxes which carry little next to what D is known to be at least; whether the
     /// certificate is good enough is for the caller to see.
     ///
-    /// `known` gives the logarithm of what is known otherwise of the D of a target.
+    /// `share` is the part of the tolerance that one box may use up when it is left out; `known` gives the logarithm
+    /// of what is known otherwise of the D of a target.
     pub(super) fn quick<const A: usize>(
         &self,
         tree: &Tree,
         team: &[u32],
+        share: f64,
         known: impl Fn(u32) -> f64,
         bench: &mut Bench,
         mut write: impl FnMut(TargetSums<&[f64]>),
@@ -105,7 +104,7 @@ impl<D> Direct<'_, D> {
     {
         self.find_floors::<A>(team, known, bench);
         let least = bench.floors.iter().map(|floor| floor.log_mass).fold(f64::INFINITY, f64::min);
-        let share = (self.tolerance * SHARE_OF_A_BOX).log2();
+        let share = (self.tolerance * share).log2();
         let mut left_out = 0.0;
         let far = |log_mass: f64, decay: f64| {
             let little = log_mass - decay <= least + share;

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::lattice::{Blocks, Key, Route, convolve, cube, readers};
+use super::lattice::{Blocks, Key, Route, add_multiple, convolve, cube, readers};
 use super::window::{MOST_TAPS, Window};
 use crate::kernel::{LANES, Lanes, exp2_minus};
 use crate::scene::{Cloud, Curve};
@@ -20,12 +20,14 @@ pub(super) struct Run {
 }
 
 /// Points added to the nodes of a block before their sum goes to the total, so that roundings do not pile up.
-const BATCH: usize = 256;
+const BATCH: usize = 512;
+/// Points of one block that one task takes; a multiple of [`BATCH`].
+const SHARE: usize = 16 * BATCH;
 
 impl Window {
     /// Additions in the longest chain when so many points of a block come together at a node.
     pub(super) fn additions(&self, points: usize) -> f64 {
-        (BATCH + points / BATCH + self.blocks_touched().pow(self.dimensions as u32)) as f64
+        (BATCH + SHARE / BATCH + points / SHARE + self.blocks_touched().pow(self.dimensions as u32)) as f64
     }
 }
 
@@ -58,10 +60,11 @@ impl Ruler {
     }
 
     /// Cuts sorted places into those of each block.
-    pub(super) fn runs(&self, cloud: &Cloud, places: Range<usize>) -> Vec<Run> {
+    /// Those with fewer than `least` places are left out.
+    pub(super) fn runs(&self, cloud: &Cloud, places: Range<usize>, least: usize) -> Vec<Run> {
         let (start, end) = (places.start, places.end);
         let pieces = (start..end).into_par_iter().step_by(PIECE).map(|at| at..end.min(at + PIECE));
-        let runs: Vec<Vec<Run>> = pieces.map(|piece| self.runs_of_piece(cloud, piece)).collect();
+        let runs: Vec<Vec<Run>> = pieces.map(|piece| self.runs_of_piece(cloud, piece, least)).collect();
         let mut joined: Vec<Run> = Vec::with_capacity(runs.iter().map(Vec::len).sum());
         for run in runs.into_iter().flatten() {
             match joined.last_mut() {
@@ -69,18 +72,25 @@ impl Ruler {
                 _ => joined.push(run),
             }
         }
+        joined.retain(|run| run.places.len() >= least);
         joined
     }
 
-    fn runs_of_piece(&self, cloud: &Cloud, places: Range<usize>) -> Vec<Run> {
-        let mut runs: Vec<Run> = Vec::new();
-        for place in places {
+    fn runs_of_piece(&self, cloud: &Cloud, piece: Range<usize>, least: usize) -> Vec<Run> {
+        let mut runs = Vec::new();
+        let mut open = Run { key: self.key(cloud, piece.start), places: piece.start..piece.start };
+        for place in piece.clone() {
             let key = self.key(cloud, place);
-            match runs.last_mut() {
-                Some(run) if run.key == key => run.places.end = place + 1,
-                _ => runs.push(Run { key, places: place..place + 1 }),
+            if key != open.key {
+                // The first run may go on in the piece before.
+                if open.places.len() >= least || open.places.start == piece.start {
+                    runs.push(open);
+                }
+                open = Run { key, places: place..place };
             }
+            open.places.end = place + 1;
         }
+        runs.push(open);
         runs
     }
 
@@ -208,20 +218,28 @@ impl Grid {
         Blocks::new(keys, values)
     }
 
+    /// The nodes around one block; many points are shared out, and their parts added in order.
     fn spread_run(&self, run: &Run, cloud: &Cloud, columns: &[&[f64]]) -> Vec<f64> {
-        let mut total = vec![0.0; columns.len() * self.shape.len()];
-        let whole = run.places.len() <= BATCH;
-        let mut batch = if whole { Vec::new() } else { vec![0.0; total.len()] };
-        for start in run.places.clone().step_by(BATCH) {
-            let places = start..run.places.end.min(start + BATCH);
-            let nodes = if whole { &mut total } else { &mut batch };
-            Arch::new().dispatch(Spread { grid: self, key: &run.key, cloud, columns, places, nodes });
-            if !whole {
-                for (total, batch) in total.iter_mut().zip(&mut batch) {
-                    *total += *batch;
-                    *batch = 0.0;
-                }
-            }
+        let starts = run.places.clone().into_par_iter().step_by(SHARE);
+        let parts: Vec<Vec<f64>> = starts
+            .map(|start| self.spread_share(&run.key, start..run.places.end.min(start + SHARE), cloud, columns))
+            .collect();
+        let mut parts = parts.into_iter();
+        let mut total = parts.next().unwrap_or_default();
+        for part in parts {
+            add_all(&mut total, &part);
+        }
+        total
+    }
+
+    fn spread_share(&self, key: &Key, share: Range<usize>, cloud: &Cloud, columns: &[&[f64]]) -> Vec<f64> {
+        let empty = vec![0.0; columns.len() * self.shape.len()];
+        let mut total = Vec::new();
+        for start in share.clone().step_by(BATCH) {
+            let mut nodes = empty.clone();
+            let places = start..share.end.min(start + BATCH);
+            Arch::new().dispatch(Spread { grid: self, key, cloud, columns, places, nodes: &mut nodes });
+            if total.is_empty() { total = nodes } else { add_all(&mut total, &nodes) }
         }
         total
     }
@@ -259,6 +277,10 @@ impl Grid {
         }
         Sums { places: run.places.clone(), values }
     }
+}
+
+fn add_all(total: &mut [f64], part: &[f64]) {
+    total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
 }
 
 /// `total + weight · part`.
@@ -346,15 +368,11 @@ impl Points {
         }
     }
 
-    /// The rows of nodes that a point touches: where each begins, and its weight.
+    /// The row of nodes that a point touches first, and how far the next ones are along the first and second axis.
     #[inline(always)]
-    fn rows(&self, shape: &Shape, lane: usize) -> impl Iterator<Item = (usize, f64)> {
-        let (extent, taps) = (shape.extent, shape.taps);
+    fn corner(&self, shape: &Shape, lane: usize) -> usize {
         let [x, y, z] = std::array::from_fn(|axis| self.first[axis][lane]);
-        let (wx, wy) = (&self.weights[0][lane], &self.weights[1][lane]);
-        (0..taps[0]).flat_map(move |a| {
-            (0..taps[1]).map(move |b| (((x + a) * extent[1] + y + b) * extent[2] + z, wx[a] * wy[b]))
-        })
+        (x * shape.extent[1] + y) * shape.extent[2] + z
     }
 }
 
@@ -391,17 +409,14 @@ impl Spread<'_> {
             points.load::<S>(self.grid, self.key, self.cloud, &places);
             for (lane, place) in places.enumerate() {
                 let weights: &[f64; WIDTH] = points.weights[2][lane].first_chunk().expect("a width is at most 32");
+                let corner = points.corner(shape, lane);
                 for (column, nodes) in self.columns.iter().zip(self.nodes.chunks_exact_mut(shape.len())) {
-                    let value = column[place];
-                    for (row, weight) in points.rows(shape, lane) {
-                        let nodes: &mut [f64; WIDTH] = nodes[row..].first_chunk_mut().expect("rows have room");
-                        let factor = weight * value;
-                        for i in 0..WIDTH {
-                            nodes[i] = if S::IS_SCALAR {
-                                factor * weights[i] + nodes[i]
-                            } else {
-                                factor.mul_add(weights[i], nodes[i])
-                            };
+                    for a in 0..shape.taps[0] {
+                        let value = column[place] * points.weights[0][lane][a];
+                        let nodes = &mut nodes[corner + a * shape.extent[1] * shape.extent[2]..];
+                        for (b, row) in nodes.chunks_mut(shape.extent[2]).take(shape.taps[1]).enumerate() {
+                            let row: &mut [f64; WIDTH] = row.first_chunk_mut().expect("rows have room");
+                            add_multiple::<S, WIDTH>(row, value * points.weights[1][lane][b], weights);
                         }
                     }
                 }
@@ -444,12 +459,15 @@ impl Read<'_> {
             points.load::<S>(self.grid, &self.run.key, self.cloud, &places);
             for (lane, values) in (0..places.len()).zip(&mut values) {
                 let weights: &[f64; WIDTH] = points.weights[2][lane].first_chunk().expect("a width is at most 32");
+                let corner = points.corner(shape, lane);
                 for (value, nodes) in values.iter_mut().zip(self.nodes.chunks_exact(shape.len())) {
                     let mut sums = [0.0; WIDTH];
-                    for (row, weight) in points.rows(shape, lane) {
-                        let nodes: &[f64; WIDTH] = nodes[row..].first_chunk().expect("rows have room");
-                        for i in 0..WIDTH {
-                            sums[i] = if S::IS_SCALAR { weight * nodes[i] + sums[i] } else { weight.mul_add(nodes[i], sums[i]) };
+                    for a in 0..shape.taps[0] {
+                        let nodes = &nodes[corner + a * shape.extent[1] * shape.extent[2]..];
+                        for (b, row) in nodes.chunks(shape.extent[2]).take(shape.taps[1]).enumerate() {
+                            let row: &[f64; WIDTH] = row.first_chunk().expect("rows have room");
+                            let weight = points.weights[0][lane][a] * points.weights[1][lane][b];
+                            add_multiple::<S, WIDTH>(&mut sums, weight, row);
                         }
                     }
                     *value = (0..WIDTH).map(|i| sums[i] * weights[i]).sum();

@@ -1,7 +1,7 @@
 //! Blocks of lattice nodes: which of them are needed, and the convolution from block to block.
 
 use std::collections::HashMap;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
@@ -103,7 +103,7 @@ pub(super) fn cube(corner: Key, dimensions: usize, side: usize) -> impl Iterator
 /// Convolves with the middle Gaussian of one variance, axis after axis.
 pub(super) fn convolve(window: &Window, variance: f64, route: &Route, from: &Blocks, columns: usize) -> Blocks {
     let reach = window.blocks_reached() as i32;
-    let matrices: Vec<Vec<f64>> = (-reach..=reach).map(|step| matrix(window, variance, step)).collect();
+    let matrices: Vec<Matrix> = (-reach..=reach).map(|step| Matrix::new(window, variance, step)).collect();
     let mut done: Option<Blocks> = None;
     for (pass, axis) in (3 - window.dimensions..3).enumerate() {
         let before = done.as_ref().unwrap_or(from);
@@ -112,7 +112,7 @@ pub(super) fn convolve(window: &Window, variance: f64, route: &Route, from: &Blo
             for (source, matrix) in line(*key, axis, reach).zip(&matrices) {
                 if let Some(values) = before.get(&source) {
                     let inner = window.nodes.pow(2 - axis as u32);
-                    Arch::new().dispatch(Apply { nodes: window.nodes, inner, matrix, values, out: &mut out });
+                    Arch::new().dispatch(Apply { inner, matrix, values, out: &mut out });
                 }
             }
             out
@@ -124,19 +124,33 @@ pub(super) fn convolve(window: &Window, variance: f64, route: &Route, from: &Blo
     done.expect("there is at least one axis")
 }
 
-/// The middle Gaussian from the nodes of the block `step` blocks on, by rows, to those of a block.
-fn matrix(window: &Window, variance: f64, step: i32) -> Vec<f64> {
-    let nodes = window.nodes as i64;
-    let apart = |from: i64, to: i64| to - from - i64::from(step) * nodes;
-    (0..nodes).flat_map(|from| (0..nodes).map(move |to| window.middle(variance, apart(from, to)))).collect()
+/// The middle Gaussian from the nodes of one block to those of another.
+struct Matrix {
+    nodes: usize,
+    /// Nodes of the first block that reach the other at all.
+    rows: Range<usize>,
+    /// By rows, all of them.
+    entries: Vec<f64>,
+}
+
+impl Matrix {
+    /// From the block `step` blocks on.
+    fn new(window: &Window, variance: f64, step: i32) -> Self {
+        let n = window.nodes as i64;
+        let entry = |from: i64, to: i64| window.middle(variance, to - from - i64::from(step) * n);
+        let entries: Vec<f64> = (0..n).flat_map(|from| (0..n).map(move |to| entry(from, to))).collect();
+        let reaches = |row: &usize| entries[row * window.nodes..(row + 1) * window.nodes].iter().any(|x| *x > 0.0);
+        let start = (0..window.nodes).find(reaches).unwrap_or(window.nodes);
+        let end = (start..window.nodes).rfind(reaches).map_or(start, |last| last + 1);
+        Self { nodes: window.nodes, rows: start..end, entries }
+    }
 }
 
 /// Multiplies one axis of a block by a matrix.
 struct Apply<'a> {
-    nodes: usize,
     /// Numbers between two nodes that are neighbours along the axis.
     inner: usize,
-    matrix: &'a [f64],
+    matrix: &'a Matrix,
     values: &'a [f64],
     out: &'a mut [f64],
 }
@@ -146,16 +160,34 @@ impl WithSimd for Apply<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { nodes, inner, matrix, values, out } = self;
-        for (values, out) in values.chunks_exact(nodes * inner).zip(out.chunks_exact_mut(nodes * inner)) {
-            for (from, row) in matrix.chunks_exact(nodes).enumerate() {
-                if inner == 1 {
-                    add_multiple::<S>(out, values[from], row);
-                    continue;
+        match self.matrix.nodes {
+            8 => self.run::<S, 8>(),
+            12 => self.run::<S, 12>(),
+            _ => self.run::<S, 16>(),
+        }
+    }
+}
+
+impl Apply<'_> {
+    #[inline(always)]
+    fn run<S: Simd, const N: usize>(self) {
+        let (values, out) = (self.values.as_chunks::<N>().0, self.out.as_chunks_mut::<N>().0);
+        let matrix = self.matrix.entries.as_chunks::<N>().0;
+        let rows = self.matrix.rows.clone();
+        if self.inner == 1 {
+            for (values, out) in values.iter().zip(out) {
+                for from in rows.clone() {
+                    add_multiple::<S, N>(out, values[from], &matrix[from]);
                 }
-                let values = &values[from * inner..(from + 1) * inner];
-                for (out, &factor) in out.chunks_exact_mut(inner).zip(row) {
-                    add_multiple::<S>(out, factor, values);
+            }
+            return;
+        }
+        let inner = self.inner / N;
+        for (values, out) in values.chunks_exact(N * inner).zip(out.chunks_exact_mut(N * inner)) {
+            for (at, out) in out.iter_mut().enumerate() {
+                let (to, rest) = (at / inner, at % inner);
+                for from in rows.clone() {
+                    add_multiple::<S, N>(out, matrix[from][to], &values[from * inner + rest]);
                 }
             }
         }
@@ -163,10 +195,8 @@ impl WithSimd for Apply<'_> {
 }
 
 #[inline(always)]
-fn add_multiple<S: Simd>(out: &mut [f64], factor: f64, values: &[f64]) {
-    for (out, &value) in out.as_chunks_mut::<4>().0.iter_mut().zip(values.as_chunks::<4>().0) {
-        for lane in 0..4 {
-            out[lane] = if S::IS_SCALAR { factor * value[lane] + out[lane] } else { factor.mul_add(value[lane], out[lane]) };
-        }
+pub(super) fn add_multiple<S: Simd, const N: usize>(out: &mut [f64; N], factor: f64, values: &[f64; N]) {
+    for i in 0..N {
+        out[i] = if S::IS_SCALAR { factor * values[i] + out[i] } else { factor.mul_add(values[i], out[i]) };
     }
 }

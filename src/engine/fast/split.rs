@@ -13,7 +13,7 @@ use crate::space::Metric;
 
 /// Multiplications on the lattice that take as long as one direct pair (`benches/results`, AVX2: 1.6 ns for a pair, 0.1 ns
 /// for a multiplication).
-const MULTIPLICATIONS_PER_PAIR: f64 = 16.0;
+const MULTIPLICATIONS_PER_PAIR: f64 = 24.0;
 /// Part of the pairs between neighbouring blocks that a direct sum looks at.
 const PAIRS_IN_REACH: f64 = 0.6;
 /// Sides of blocks that are tried, in σ.
@@ -83,19 +83,17 @@ fn thick(scene: &Scene, group: usize, tolerance: f64) -> Option<Thick> {
     let layout = &scene.layout;
     let (sources, targets) = (layout.sources.groups[group].clone(), layout.targets.groups[group].clone());
     let (ruler, mixture) = ruler(scene, sources.len(), tolerance)?;
-    let (source_runs, target_runs) = (ruler.runs(&layout.sources, sources), ruler.runs(&layout.targets, targets));
     let costs = Costs::of(&ruler.window, mixture.parts.len());
-    let near = targets_near(&source_runs, &target_runs, ruler.window.dimensions);
-    let is_thick = |(run, near): (&Run, usize)| costs.lattice_is_cheaper(run.places.len(), near);
-    let chosen: Vec<bool> = source_runs.iter().zip(near).map(is_thick).collect();
-    let pick = |which: bool| {
-        let picked = source_runs.iter().zip(&chosen).filter(move |(_, chosen)| **chosen == which);
-        picked.map(|(run, _)| run.clone()).collect::<Vec<_>>()
-    };
-    let (thick, thin) = (pick(true), pick(false));
-    if thick.is_empty() {
+    let notable = ruler.runs(&layout.sources, sources.clone(), NOTABLE);
+    let near = targets_near(&notable, &ruler.runs(&layout.targets, targets.clone(), NOTABLE), ruler.window.dimensions);
+    let savings: Vec<f64> =
+        notable.iter().zip(near).map(|(run, near)| costs.lattice_saves(run.places.len(), near)).collect();
+    let worth_it = costs.overhead * (sources.len() + targets.len()) as f64;
+    if savings.iter().filter(|saving| **saving > 0.0).sum::<f64>() < worth_it {
         return None;
     }
+    let thick: Vec<Run> =
+        notable.into_iter().zip(savings).filter(|(_, saving)| *saving > 0.0).map(|(run, _)| run).collect();
     let ranges = join(&thick);
     let largest = thick.iter().map(|run| run.places.len()).max().unwrap_or(0);
     let roundings = ruler.window.roundings() + ruler.window.additions(largest);
@@ -106,7 +104,8 @@ fn thick(scene: &Scene, group: usize, tolerance: f64) -> Option<Thick> {
         absolute: mixture.beyond,
         weight: ranges.iter().map(|range| scene.mass[range.clone()].iter().sum::<f64>()).sum(),
     };
-    let thin = Tree::over(scene, &join(&thin));
+    let thin = Tree::over(scene, &between(&ranges, &sources));
+    let target_runs = ruler.runs(&layout.targets, targets, 1);
     Some(Thick { grid: Grid::new(ruler, mixture.parts, thick, target_runs), bound, thin, ranges })
 }
 
@@ -120,6 +119,13 @@ fn join(runs: &[Run]) -> Vec<Range<usize>> {
         }
     }
     ranges
+}
+
+/// What ascending ranges leave of a whole.
+fn between(ranges: &[Range<usize>], whole: &Range<usize>) -> Vec<Range<usize>> {
+    let starts = std::iter::once(whole.start).chain(ranges.iter().map(|range| range.end));
+    let ends = ranges.iter().map(|range| range.start).chain([whole.end]);
+    starts.zip(ends).map(|(start, end)| start..end).filter(|range| !range.is_empty()).collect()
 }
 
 /// The cheapest lattice that keeps a part of the tolerance.
@@ -154,18 +160,19 @@ const NOTABLE: usize = 8;
 
 /// For each block of sources the number of targets in it and its neighbours.
 fn targets_near(sources: &[Run], targets: &[Run], dimensions: usize) -> Vec<usize> {
-    let notable = |run: &&Run| run.places.len() >= NOTABLE;
-    let count: HashMap<Key, usize> = targets.iter().filter(notable).map(|run| (run.key, run.places.len())).collect();
+    let count: HashMap<Key, usize> = targets.iter().map(|run| (run.key, run.places.len())).collect();
     let first = 3 - dimensions;
     let corner = |key: &Key| std::array::from_fn(|k| if k < first { key[k] } else { key[k] - 1 });
     let near = |run: &Run| cube(corner(&run.key), dimensions, 3).filter_map(|key| count.get(&key)).sum();
-    sources.iter().map(|run| if notable(&run) { near(run) } else { 0 }).collect()
+    sources.iter().map(near).collect()
 }
 
 /// What things cost, in multiplications, for two columns.
 struct Costs {
     point: f64,
     block: f64,
+    /// For each source and target, whether on the lattice or not: finding out which blocks there are.
+    overhead: f64,
 }
 
 impl Costs {
@@ -175,15 +182,16 @@ impl Costs {
         let passes = f64::from(d) * ((2 * window.blocks_reached() + 1) * window.nodes * parts) as f64;
         Self {
             point: 2.0 * window.taps.next_multiple_of(8) as f64 * (window.taps as f64).powi(d - 1),
-            block: 2.0 * nodes * passes * (window.blocks_touched() as f64).powi(d),
+            block: 4.0 * nodes * passes,
+            overhead: 100.0,
         }
     }
 
-    /// Whether the sources of a block should go through the lattice, with so many targets around.
-    fn lattice_is_cheaper(&self, sources: usize, targets_near: usize) -> bool {
+    /// What the lattice saves for the sources of a block, with so many targets around.
+    fn lattice_saves(&self, sources: usize, targets_near: usize) -> f64 {
         let (sources, targets) = (sources as f64, targets_near as f64);
         let direct = MULTIPLICATIONS_PER_PAIR * PAIRS_IN_REACH * sources * targets;
         // Targets read the lattice once for all blocks around them.
-        direct > self.point * (sources + targets / 9.0) + self.block
+        direct - self.point * (sources + targets / 9.0) - self.block
     }
 }
