@@ -1,4 +1,4 @@
-//! Both engines over the number of rows and σ, on a seeded country of towns.
+//! The three engines, `exact`, `sparse` and `fast`, over the number of rows and σ, on a seeded country of towns.
 //!
 //! `cargo bench` prints the time of plan and apply together; `benches/side_by_side.py` compares with other programs.
 
@@ -58,4 +58,9 @@ fn exact<const ROWS: usize>(bencher: Bencher, sigma: &str) {
 #[divan::bench(args = ["0.001deg", "0.003deg", "0.01deg", "100m", "1km"], consts = [20_000, 100_000], sample_count = 3)]
 fn sparse<const ROWS: usize>(bencher: Bencher, sigma: &str) {
     smooth(bencher, ROWS, sigma, EngineKind::Sparse);
+}
+
+#[divan::bench(args = ["0.001deg", "0.01deg", "0.1deg", "1deg", "100m", "10km", "100km"], consts = [20_000, 100_000], sample_count = 3)]
+fn fast<const ROWS: usize>(bencher: Bencher, sigma: &str) {
+    smooth(bencher, ROWS, sigma, EngineKind::Fast);
 }

@@ -7,6 +7,7 @@
 Data: make_data.py, a seeded synthetic country of houses. Peers: peers.py, timed from arrays in memory to smoothed
 values. geosmooth is timed by its own report: plan and apply for the engines, read and write for the files. Each contender
 runs several times, alternating, and its fastest run counts: other work on the machine only ever makes a run slower.
+The environment variable GEOSMOOTH names another binary than target/release/geosmooth.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -29,8 +31,15 @@ sys.path.insert(0, str(HERE))
 import make_data  # noqa: E402
 import peers  # noqa: E402
 
-BINARY = HERE.parent / "target" / "release" / "geosmooth"
+BINARY = os.environ.get("GEOSMOOTH", HERE.parent / "target" / "release" / "geosmooth")
 COLUMNS = ["--label", "price", "--prediction", "predicted"]
+SMALL, LARGE = 20_000, 304_000
+PEERS = {
+    "numba_dense": peers.numba_dense,
+    "scipy_ckdtree": peers.scipy_ckdtree,
+    # Ten times finer than our tolerance: FINUFFT's eps holds for the sums, not for their quotient.
+    "finufft, eps 1e-7": partial(peers.finufft, eps=1e-7),
+}
 
 
 def data(folder, rows):
@@ -49,33 +58,50 @@ def geosmooth(where, sigma, *more):
     return report, pq.read_table(out, columns=["predicted_smoothed"])["predicted_smoothed"].to_numpy()
 
 
-def engine_against_peer(where, engine, peer, sigma, runs):
-    """Fastest seconds of both, and how far apart their results are."""
+def plan_and_apply(report):
+    return report["seconds"]["plan"] + report["seconds"]["apply"]
+
+
+def engines_against_peer(where, names, peer, sigma, runs):
+    """Fastest seconds of the peer, and of each engine, with its distance from the peer's result and its memory."""
     tt, y, te, p = peers.load(where)
-    function = getattr(peers, peer)
-    function(tt[:100], y[:100], te[:100], p[:100], sigma)  # compilation does not count
-    ours, theirs = [], []
+    function = PEERS[peer]
+    function(tt[:100], y[:100], te[:100], p[:100], sigma)  # importing and compiling do not count
+    ours, theirs, last = {engine: [] for engine in names}, [], {}
     for _ in range(runs):
-        report, smoothed = geosmooth(where, f"{sigma}deg", "--engine", engine)
-        ours.append(report["seconds"]["plan"] + report["seconds"]["apply"])
+        for engine in names:
+            last[engine] = geosmooth(where, f"{sigma}deg", "--engine", engine)
+            ours[engine].append(plan_and_apply(last[engine][0]))
         start = time.perf_counter()
         result = function(tt, y, te, p, sigma)
         theirs.append(time.perf_counter() - start)
-    apart = np.nanmax(np.abs(result - smoothed)) / (max(p.max(), y.max()) - min(p.min(), y.min()))
-    memory = report["peak_memory_bytes"] / 2**20
-    return min(ours), min(theirs), apart, memory
+    span = max(p.max(), y.max()) - min(p.min(), y.min())
+    for engine, (report, smoothed) in last.items():
+        apart = np.nanmax(np.abs(result - smoothed)) / span
+        yield engine, min(ours[engine]), min(theirs), apart, report["peak_memory_bytes"] / 2**20
 
 
-def engines(folder, runs):
+def engines(small, large, runs):
     print("| rows | σ | engine | seconds | peer | seconds | times faster | largest difference | peak memory |")
     print("| --- | --- | --- | ---: | --- | ---: | ---: | ---: | ---: |")
-    small, large = data(folder, 20_000), data(folder, 304_000)
-    cases = [(small, "exact", "numba_dense", sigma, runs) for sigma in (0.01, 0.1, 1.0)]
-    cases += [(large, "sparse", "scipy_ckdtree", 0.001, runs), (large, "sparse", "scipy_ckdtree", 0.01, 2)]
-    for where, engine, peer, sigma, times in cases:
-        ours, theirs, apart, memory = engine_against_peer(where, engine, peer, sigma, times)
+    cases = [(small, ["exact"], "numba_dense", sigma, runs) for sigma in (0.01, 0.1, 1.0)]
+    cases += [(large, ["sparse", "fast"], "scipy_ckdtree", 0.001, runs), (large, ["sparse", "fast"], "scipy_ckdtree", 0.01, min(runs, 2))]
+    cases += [(large, ["fast"], "finufft, eps 1e-7", sigma, runs) for sigma in (0.1, 1.0)]
+    for where, names, peer, sigma, times in cases:
         rows = f"{int(where.name):,} + {int(where.name):,}"
-        print(f"| {rows} | {sigma}° | {engine} | {ours:.3f} | {peer} | {theirs:.2f} | {theirs / ours:.1f} | {apart:.1e} | {memory:,.0f} MiB |", flush=True)
+        for engine, ours, theirs, apart, memory in engines_against_peer(where, names, peer, sigma, times):
+            print(f"| {rows} | {sigma}° | {engine} | {ours:.3f} | {peer} | {theirs:.2f} | {theirs / ours:.1f} | {apart:.1e} | {memory:,.0f} MiB |", flush=True)
+
+
+def metres_and_degrees(where, runs):
+    """What the sphere costs: `fast` at sigmas that reach about as far in both units."""
+    print("| rows | σ | seconds | σ | seconds | metres / degrees |")
+    print("| --- | --- | ---: | --- | ---: | ---: |")
+    rows = f"{int(where.name):,} + {int(where.name):,}"
+    for sigmas in (("100m", "0.001deg"), ("1km", "0.01deg"), ("10km", "0.1deg"), ("100km", "1deg")):
+        reports = [[geosmooth(where, sigma, "--engine", "fast")[0] for sigma in sigmas] for _ in range(runs)]
+        metres, degrees = (min(map(plan_and_apply, of_sigma)) for of_sigma in zip(*reports))
+        print(f"| {rows} | {sigmas[0]} | {metres:.3f} | {sigmas[1]} | {degrees:.3f} | {metres / degrees:.2f} |", flush=True)
 
 
 def files(folder, runs):
@@ -107,10 +133,13 @@ def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--runs", type=int, default=3)
     runs = options.parse_args().runs
-    print(f"# Side by side, {date.today()}\n\n{cpu()}. Fastest of {runs} runs, alternating (2 at σ = 0.01°).\n")
+    print(f"# Side by side, {date.today()}\n\n{cpu()}. Fastest of {runs} runs, alternating (2 beside scipy at σ = 0.01°).\n")
     with tempfile.TemporaryDirectory() as folder:
+        small, large = data(Path(folder), SMALL), data(Path(folder), LARGE)
         print("## Engines: plan and apply\n")
-        engines(Path(folder), runs)
+        engines(small, large, runs)
+        print("\n## `fast` in metres and in degrees: plan and apply\n")
+        metres_and_degrees(large, runs)
         print("\n## Files\n")
         files(Path(folder), runs)
 

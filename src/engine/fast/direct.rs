@@ -151,7 +151,7 @@ impl<D> Direct<'_, D> {
         bench.sums.add_up(self.decay, &layout.sources, self.columns, &bench.leaves, &target);
         let mass = bench.sums.sums[0];
         if mass > 0.0 {
-            let spread = (self.weight / mass).log2() + shift;
+            let spread = self.weight.log2() - mass.log2() + shift;
             bench.sums.left_out + mass * rounding_error(bench.sums.terms, spread)
         } else {
             bench.sums.left_out
