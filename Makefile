@@ -3,7 +3,7 @@
 VENV := target/interop-venv
 export GEOSMOOTH := $(CURDIR)/target/release/geosmooth
 
-.PHONY: test test-rust test-interop check bench
+.PHONY: test test-rust test-interop sweep check bench
 
 # Without Python 3 the second part is skipped and said so; CI demands it.
 ifeq ($(CI)$(shell python3 -c 'import venv, ensurepip; print("here")' 2>/dev/null),)
@@ -16,6 +16,10 @@ endif
 # In release: the tests sum over many pairs, and share their build with the program.
 test-rust:
 	cargo test --release
+
+# The fast engine against all pairs over every tolerance, width, layout and metric; `make test` does a part of it.
+sweep:
+	cargo test --release --test suite -- --ignored --nocapture sweep
 
 # Files from and for other programs, and everything that people throw at it.
 test-interop: $(VENV)/ready

@@ -30,7 +30,7 @@ pub(super) struct Args {
         long,
         value_name = "NAMES",
         value_delimiter = ',',
-        default_value = "exact,sparse",
+        default_value = "exact,sparse,fast",
         help_heading = "Smoothing"
     )]
     engines: Vec<String>,

@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// How far to go from each prediction (0) to the average around it (1)
     #[arg(long, value_name = "0..1", allow_hyphen_values = true, help_heading = "Smoothing")]
     c: f64,
-    /// exact: all pairs; sparse: a truncated weight matrix; auto: the cheaper one
+    /// exact: all pairs; sparse: a truncated weight matrix; fast: any sigma at near-linear cost; auto: the cheapest
     #[arg(long, default_value = "auto", help_heading = "Smoothing")]
     engine: String,
     /// Where the result goes: a Parquet file, written whole or not at all

@@ -1,7 +1,6 @@
 //! The automatic choice: a pure function of counts, so that the same request always takes the same way.
 
 use super::EngineKind;
-use super::matrix::BYTES_PER_NONZERO;
 
 /// What the choice is made from.
 #[derive(Clone, Copy, Debug)]
@@ -10,10 +9,8 @@ pub struct Counts {
     pub targets: u64,
     /// Distinct source places.
     pub sources: u64,
-    /// Entries that the sparse matrix would have.
-    pub nonzeros: u64,
-    /// Bytes that it may take.
-    pub memory_limit: u64,
+    /// Whether the kernel is to be cut at a fixed number of σ, which only a weight matrix does.
+    pub cutoff: bool,
 }
 
 /// An engine and why.
@@ -25,20 +22,21 @@ pub struct Choice {
     pub reason: &'static str,
 }
 
-/// Time of one matrix entry, planned and applied, in evaluated pairs of `exact`
-/// (`benches/results/2026-11-16-epyc-avx2.md`: 4.57 s for 214M entries against 0.675 s for 800M pairs).
-const PAIRS_PER_NONZERO: u64 = 25;
+/// Pairs of `exact` in the time that `fast` takes for one place, plan and sums, at its quickest
+/// (`benches/results/2026-11-16-epyc-avx2.md`: 0.2 s for 912k places against 0.675 s for 800M pairs).
+const PAIRS_PER_PLACE: u64 = 260;
 
-/// Picks the cheaper engine that fits.
+/// Picks the cheapest engine that does what was asked.
 #[must_use]
 pub fn choose(counts: &Counts) -> Choice {
     let pairs = counts.targets.saturating_mul(counts.sources);
-    if counts.nonzeros.saturating_mul(BYTES_PER_NONZERO) > counts.memory_limit {
-        Choice { engine: EngineKind::Exact, reason: "the sparse matrix would not fit in memory" }
-    } else if counts.nonzeros.saturating_mul(PAIRS_PER_NONZERO) > pairs {
-        Choice { engine: EngineKind::Exact, reason: "most pairs matter at this sigma" }
+    let places = counts.targets.saturating_add(counts.sources);
+    if counts.cutoff {
+        Choice { engine: EngineKind::Sparse, reason: "a cutoff makes a sparse matrix" }
+    } else if pairs <= places.saturating_mul(PAIRS_PER_PLACE) {
+        Choice { engine: EngineKind::Exact, reason: "few enough places for all pairs" }
     } else {
-        Choice { engine: EngineKind::Sparse, reason: "few neighbours matter at this sigma" }
+        Choice { engine: EngineKind::Fast, reason: "too many pairs for all of them" }
     }
 }
 
@@ -48,11 +46,12 @@ mod tests {
 
     #[test]
     fn the_choice_follows_the_counts() {
-        let few = Counts { targets: 1000, sources: 2000, nonzeros: 10_000, memory_limit: 1 << 30 };
-        assert_eq!(choose(&few).engine, EngineKind::Sparse);
-        assert_eq!(choose(&Counts { nonzeros: 1_900_000, ..few }).engine, EngineKind::Exact);
-        let tight = choose(&Counts { memory_limit: 1000, ..few });
-        assert_eq!((tight.engine, tight.reason), (EngineKind::Exact, "the sparse matrix would not fit in memory"));
-        assert_eq!(choose(&Counts { targets: u64::MAX, sources: u64::MAX, ..few }).engine, EngineKind::Sparse);
+        let chosen = |targets, sources, cutoff| choose(&Counts { targets, sources, cutoff }).engine;
+        assert_eq!(chosen(100, 200, false), EngineKind::Exact);
+        assert_eq!(chosen(0, 0, false), EngineKind::Exact);
+        assert_eq!(chosen(1, u64::MAX, false), EngineKind::Exact);
+        assert_eq!(chosen(10_000, 20_000, false), EngineKind::Fast);
+        assert_eq!(chosen(u64::MAX, u64::MAX, false), EngineKind::Fast);
+        assert_eq!(chosen(100, 200, true), EngineKind::Sparse);
     }
 }

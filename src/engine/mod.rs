@@ -26,7 +26,7 @@ pub use auto::{Choice, Counts, choose};
 pub use exact::Exact;
 pub use fast::Fast;
 pub use matrix::Matrix;
-pub use sparse::{Sparse, Survey, Truncation};
+pub use sparse::{Sparse, Truncation};
 
 use crate::error::Error;
 use crate::scene::Scene;
@@ -97,7 +97,7 @@ pub enum EngineKind {
     Sparse,
     /// Matrix-free and certified, at near-linear cost for any σ.
     Fast,
-    /// Whichever of the others is cheaper.
+    /// Whichever of the others is cheapest.
     Auto,
 }
 

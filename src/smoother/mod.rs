@@ -166,27 +166,20 @@ impl Smoother {
     }
 
     fn plan_scene(&self, scene: Arc<Scene>, progress: &dyn Progress) -> Result<(Choice, Box<dyn Plan>), Error> {
-        let asked = Choice { engine: self.engine, reason: "as asked" };
-        match self.engine {
-            EngineKind::Exact => Ok((asked, Exact.plan(scene, progress)?)),
-            EngineKind::Sparse => Ok((asked, self.sparse().plan(scene, progress)?)),
-            EngineKind::Fast => Ok((asked, self.fast()?.plan(scene, progress)?)),
-            EngineKind::Auto => {
-                let survey = self.sparse().survey(scene.clone());
-                let choice = choose(&Counts {
-                    targets: scene.target_places() as u64,
-                    sources: scene.source_places() as u64,
-                    nonzeros: survey.nonzeros(),
-                    memory_limit: self.memory_limit.unwrap_or(u64::MAX),
-                });
-                let plan = if choice.engine == EngineKind::Exact {
-                    Exact.plan(scene, progress)?
-                } else {
-                    survey.plan(progress)?
-                };
-                Ok((choice, plan))
-            }
-        }
+        let choice = match self.engine {
+            EngineKind::Auto => choose(&Counts {
+                targets: scene.target_places() as u64,
+                sources: scene.source_places() as u64,
+                cutoff: matches!(self.truncation, Truncation::Cutoff(_)),
+            }),
+            engine => Choice { engine, reason: "as asked" },
+        };
+        let plan = match choice.engine {
+            EngineKind::Exact => Exact.plan(scene, progress),
+            EngineKind::Sparse => self.sparse().plan(scene, progress),
+            EngineKind::Fast | EngineKind::Auto => self.fast()?.plan(scene, progress),
+        };
+        Ok((choice, plan?))
     }
 
     fn fast(&self) -> Result<Fast, Error> {

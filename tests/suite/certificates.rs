@@ -2,24 +2,24 @@
 
 use geosmooth::engine::EngineKind;
 
-use crate::problem::{Problem, SHAPES, SPACES, Shape, Space, all, smoother};
+use crate::problem::{Problem, SHAPES, SPACES, Shape, Space, all, refused, smoother};
 
 /// Checks every row of a problem; gives the largest error relative to the range.
 fn check(problem: &Problem, engine: EngineKind, space: Space, share: f64, tolerance: f64, what: &str) -> f64 {
     let smoother = smoother(space.sigma(share), 1.0).tolerance(tolerance).unwrap();
     let exact = problem.smooth(&smoother, EngineKind::Exact);
-    let sparse = problem.smooth(&smoother, engine);
+    let other = problem.smooth(&smoother, engine);
     let mut worst = 0.0_f64;
-    for (row, (a, b)) in all(&exact).into_iter().zip(all(&sparse)).enumerate() {
+    for (row, (a, b)) in all(&exact).into_iter().zip(all(&other)).enumerate() {
         let error = (a - b).abs();
         assert!(error <= tolerance * exact.range, "{what}, row {row}: error {:e} of the range", error / exact.range);
         assert!(
-            error <= sparse.error_bound[row],
+            error <= other.error_bound[row],
             "{what}, row {row}: error {error:e}, certificate {:e}",
-            sparse.error_bound[row]
+            other.error_bound[row]
         );
         assert!(
-            sparse.error_bound[row] <= tolerance * exact.range,
+            other.error_bound[row] <= tolerance * exact.range,
             "{what}, row {row}: certificate beyond the tolerance"
         );
         worst = worst.max(error / exact.range);
@@ -29,15 +29,14 @@ fn check(problem: &Problem, engine: EngineKind, space: Space, share: f64, tolera
 
 #[test]
 fn every_row_keeps_every_tolerance() {
-    let engine = EngineKind::Fast;
     for shape in SHAPES {
         for space in SPACES {
-            let problem = Problem::new(shape, space, 3000, 5);
+            let problem = Problem::new(shape, space, 300, 5);
             for share in [1e-7, 0.003, 0.03, 0.3, 1e4] {
                 for tolerance in [1e-3, 3e-5, 1e-6, 1e-9, 1e-12] {
                     check(
                         &problem,
-                        engine,
+                        EngineKind::Sparse,
                         space,
                         share,
                         tolerance,
@@ -76,11 +75,23 @@ fn a_cut_by_hand_is_certified_for_what_it_costs() {
 
 #[test]
 fn c_shrinks_the_bound() {
-    let problem = Problem::new(Shape::Uniform, Space::Degrees, 300, 3);
-    let bound = |c: f64| {
-        let smoothed = problem.smooth(&smoother(Space::Degrees.sigma(0.05), c), EngineKind::Sparse);
-        smoothed.relative_bounds().fold(0.0, f64::max)
-    };
-    assert!(bound(0.1) < 0.11 * bound(1.0));
-    assert_eq!(bound(0.0), 0.0);
+    let problem = Problem::new(Shape::Uniform, Space::Degrees, 3000, 3);
+    for engine in [EngineKind::Sparse, EngineKind::Fast] {
+        let bound = |c: f64| {
+            let smoothed = problem.smooth(&smoother(Space::Degrees.sigma(0.05), c), engine);
+            smoothed.relative_bounds().fold(0.0, f64::max)
+        };
+        assert!(bound(0.1) < 0.11 * bound(1.0));
+        assert_eq!(bound(0.0), 0.0);
+    }
+}
+
+#[test]
+fn the_fast_engine_has_no_cutoff_and_auto_knows() {
+    let problem = Problem::new(Shape::Uniform, Space::Degrees, 100, 3);
+    let smoother = smoother(Space::Degrees.sigma(0.05), 1.0).cutoff(4.0).unwrap();
+    let message = refused(smoother.clone().engine(EngineKind::Fast).plan(&problem.targets, None));
+    assert!(message.contains("no cutoff"), "{message}");
+    let plan = smoother.engine(EngineKind::Auto).plan(&problem.targets, None).unwrap();
+    assert_eq!(plan.choice().engine, EngineKind::Sparse);
 }

@@ -8,4 +8,5 @@ mod identities;
 mod leave_one_out;
 mod matrix;
 mod problem;
+mod sweep;
 mod threads;

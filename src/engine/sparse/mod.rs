@@ -43,8 +43,7 @@ impl Sparse {
     pub const SMALLEST_TOLERANCE: f64 = 1e-12;
 
     /// Plants the trees and looks at a sample of the rows: enough to know how large the matrix would be.
-    #[must_use]
-    pub fn survey(&self, scene: Arc<Scene>) -> Survey {
+    fn survey(&self, scene: Arc<Scene>) -> Survey {
         let forest = plant(scene.clone(), self.truncation);
         let tiles = forest.tiles();
         let nonzeros = estimate(forest.as_ref(), &tiles);
@@ -59,7 +58,7 @@ impl Engine for Sparse {
 }
 
 /// A sparse plan before the matrix is built.
-pub struct Survey {
+struct Survey {
     scene: Arc<Scene>,
     forest: Box<dyn Grow>,
     tiles: Vec<Tile>,
@@ -71,17 +70,8 @@ pub struct Survey {
 const ROWS_PER_TASK: usize = 2048;
 
 impl Survey {
-    /// Entries that the matrix would have, estimated.
-    #[must_use]
-    pub fn nonzeros(&self) -> u64 {
-        self.nonzeros
-    }
-
-    /// Builds the matrix.
-    ///
-    /// # Errors
-    /// If it would not fit in the memory limit.
-    pub fn plan(self, progress: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
+    /// Builds the matrix, unless it would not fit in the memory limit.
+    fn plan(self, progress: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
         self.check(self.nonzeros)?;
         let tasks = share_out(&self.tiles);
         progress.start(tasks.len() as u64);

@@ -1,0 +1,75 @@
+//! A sweep of the fast engine over tolerances, widths, layouts and metrics, against all pairs, with no slack.
+//!
+//! `make test` runs a part of it; `make sweep` runs all and takes a while.
+
+use geosmooth::engine::EngineKind;
+
+use crate::problem::{Problem, SHAPES, Space, all, smoother};
+
+const SPACES: [Space; 4] = [Space::Degrees, Space::Metres, Space::Index(1), Space::Index(3)];
+
+/// Rows times σ times tolerances of one sweep.
+struct Sweep {
+    rows: usize,
+    /// σ as a part of the domain: from far below the spacing of points to far beyond the domain.
+    shares: Vec<f64>,
+    tolerances: Vec<f64>,
+}
+
+/// How near the worst row came to its limits.
+#[derive(Clone, Copy, Debug, Default)]
+struct Worst {
+    of_tolerance: f64,
+    of_certificate: f64,
+}
+
+impl Sweep {
+    fn run(&self) {
+        for space in SPACES {
+            let mut worst = Worst::default();
+            for shape in SHAPES {
+                let problem = Problem::new(shape, space, self.rows, 11);
+                for &share in &self.shares {
+                    self.check(&problem, space, share, &format!("{shape:?} in {space:?} at {share:e}"), &mut worst);
+                }
+            }
+            println!("{space:?}: {worst:?}");
+            assert!(worst.of_tolerance > 1e-3, "{space:?}: tolerances that are never used show nothing");
+        }
+    }
+
+    fn check(&self, problem: &Problem, space: Space, share: f64, what: &str, worst: &mut Worst) {
+        let smoother = smoother(space.sigma(share), 1.0);
+        let exact = problem.smooth(&smoother, EngineKind::Exact);
+        let truth = all(&exact);
+        for &tolerance in &self.tolerances {
+            let fast = problem.smooth(&smoother.clone().tolerance(tolerance).unwrap(), EngineKind::Fast);
+            for (row, (a, b)) in truth.iter().zip(all(&fast)).enumerate() {
+                // The oracle itself is known only to within its own bound, for which nothing is added here.
+                let (error, limit, certificate) = ((a - b).abs(), tolerance * exact.range, fast.error_bound[row]);
+                assert!(error <= limit, "{what}, {tolerance:e}, row {row}: {:e} of the tolerance", error / limit);
+                assert!(certificate <= limit, "{what}, {tolerance:e}, row {row}: certificate beyond the tolerance");
+                assert!(error <= certificate, "{what}, {tolerance:e}, row {row}: {error:e}, certificate {certificate:e}");
+                worst.of_tolerance = worst.of_tolerance.max(error / limit);
+                worst.of_certificate = worst.of_certificate.max(error / certificate);
+            }
+        }
+    }
+}
+
+/// So many tolerances in each decade from 1e-2 to 1e-11.
+fn tolerances(in_a_decade: i32) -> Vec<f64> {
+    (0..=9 * in_a_decade).map(|k| 10_f64.powf(-2.0 - f64::from(k) / f64::from(in_a_decade))).collect()
+}
+
+#[test]
+fn part_of_the_sweep() {
+    Sweep { rows: 1500, shares: vec![1e-6, 0.003, 0.02, 0.1, 0.5, 30.0], tolerances: tolerances(1) }.run();
+}
+
+#[test]
+#[ignore = "takes minutes: make sweep"]
+fn whole_sweep() {
+    let shares = (-12..=4).map(|k| 10_f64.powf(f64::from(k) / 2.0)).collect();
+    Sweep { rows: 5000, shares, tolerances: tolerances(3) }.run();
+}
