@@ -35,7 +35,7 @@
 //! | `points` | [`Places`]: rows with a place each, checked once |
 //! | [`scene`] | targets and weighted sources laid out: coincident rows merged, places along a curve |
 //! | `kernel` | the Gaussian on many pairs at once, for each metric |
-//! | [`engine`] | the sums `D`, `N` and the error mass `E` at each target: `exact`, `sparse`, `auto` |
+//! | [`engine`] | the sums `D`, `N` and the error mass `E` at each target: `exact`, `sparse`, `fast`, `auto` |
 //! | `smoother` | [`Smoother`]: post-estimation smoothing on those sums |
 //! | `score` | R², RMSE, MAE |
 //! | [`io`] | Parquet and GeoParquet in and out |
@@ -48,7 +48,7 @@
 //! # Promises
 //!
 //! - `|out − exact| ≤ tolerance · R` on every row, R the range of the source values; [`Smoothed::error_bound`] is what was
-//!   actually proven, from the computed sums (see [`engine`]).
+//!   actually proven, from the computed sums ([`method`] has the derivation).
 //! - The same bits for any number of threads: every sum has one owner and one order.
 //! - A constant column comes back bit for bit, and no value leaves the range of its sources.
 
@@ -57,6 +57,8 @@ pub mod engine;
 mod error;
 pub mod io;
 mod kernel;
+#[doc = include_str!("../docs/method.md")]
+pub mod method {}
 mod points;
 pub mod report;
 pub mod scene;

@@ -13,7 +13,7 @@ impl Bounds {
     /// The box of nothing, which any box contains.
     pub(super) const EMPTY: Self = Self { low: [f64::INFINITY; 3], high: [f64::NEG_INFINITY; 3] };
 
-    pub(super) fn around(cloud: &Cloud, dimensions: usize, places: impl Iterator<Item = usize> + Clone) -> Self {
+    pub(super) fn around(cloud: &Cloud, dimensions: usize, places: &(impl Iterator<Item = usize> + Clone)) -> Self {
         let mut bounds = Self { low: [0.0; 3], high: [0.0; 3] };
         for k in 0..dimensions {
             let axis = || places.clone().map(|place| cloud.axes[k][place]);

@@ -44,10 +44,9 @@ struct Run {
 
 /// Cuts each group into runs.
 fn cut(cloud: &Cloud, dimensions: usize) -> Vec<Vec<Run>> {
-    let run = |places: Range<usize>| Run { bounds: Bounds::around(cloud, dimensions, places.clone()), places };
-    let runs = |group: &Range<usize>| {
-        group.clone().step_by(RUN).map(|start| run(start..group.end.min(start + RUN))).collect()
-    };
+    let run = |places: Range<usize>| Run { bounds: Bounds::around(cloud, dimensions, &places), places };
+    let runs =
+        |group: &Range<usize>| group.clone().step_by(RUN).map(|start| run(start..group.end.min(start + RUN))).collect();
     cloud.groups.iter().map(runs).collect()
 }
 

@@ -38,7 +38,7 @@ impl<'a, D: Decay<A>, const A: usize> Tile<'a, D, A> {
             Own::LeftOut => std::array::from_fn(|lane| layout.home[place(lane)]),
         };
         let all = places.iter().map(|&place| place as usize);
-        let bounds = Bounds::around(&layout.targets, layout.metric.dimensions(), all);
+        let bounds = Bounds::around(&layout.targets, layout.metric.dimensions(), &all);
         Self { decay, bounds, sources: &layout.sources, targets, left_out, shift: [0.0; LANES] }
     }
 

@@ -296,26 +296,38 @@ impl SmoothingPlan {
         let rounding = 4.0 * f64::EPSILON * span.low.abs().max(span.high.abs());
         // Where c or the range is zero the prediction comes back as it is.
         let exact = c == 0.0 || span.half == 0.0;
-        let row = |(row, &prediction): (usize, &f64)| {
-            let own = span.to_unit(prediction);
-            let RowSums { mass, value, error, .. } = self.row_sums(row, sums, Some((&sums.values[k], column, own)));
-            if mass > 0.0 {
+        let mean_and_bound = |RowSums { mass, value, error, .. }: RowSums| {
+            (mass > 0.0).then(|| {
                 let bound = if exact { 0.0 } else { c * span.range() * (error / mass).min(1.0) + rounding };
-                (Some(blend(c, span.value_at(value / mass), prediction)), bound)
-            } else {
-                (None, 0.0)
-            }
+                (span.value_at(value / mass), bound)
+            })
         };
-        let (values, error_bound) = predictions.par_iter().enumerate().map(row).unzip();
+        let blended = |prediction: f64, mean: Option<(f64, f64)>| {
+            (mean.map(|(mean, _)| blend(c, mean, prediction)), mean.map_or(0.0, |(_, bound)| bound))
+        };
+        let (mut values, mut error_bound) = (Vec::new(), Vec::new());
+        if self.scene.layout.own == Own::Counts {
+            // One average for each place, in the order of the places, then one look at it for each row.
+            let places = 0..self.scene.target_places();
+            let means: Vec<Option<(f64, f64)>> =
+                places.into_par_iter().map(|place| mean_and_bound(RowSums::at(place, sums, Some(k)))).collect();
+            let rows = predictions.par_iter().zip(&self.scene.layout.target_of_row);
+            let row = |(&prediction, &place): (&f64, &u32)| blended(prediction, means[place as usize]);
+            rows.map(row).unzip_into_vecs(&mut values, &mut error_bound);
+        } else {
+            let row = |(row, &prediction): (usize, &f64)| {
+                let own = span.to_unit(prediction);
+                blended(prediction, mean_and_bound(self.row_sums(row, sums, Some((k, column, own)))))
+            };
+            predictions.par_iter().enumerate().map(row).unzip_into_vecs(&mut values, &mut error_bound);
+        }
         Smoothed { values, error_bound, range: span.high - span.low }
     }
 
     /// The sums of one row: those of its place, and for leave-one-out what else is at its own place.
-    fn row_sums(&self, row: usize, sums: &Sums, column: Option<(&[f64], &[f64], f64)>) -> RowSums {
+    fn row_sums(&self, row: usize, sums: &Sums, column: Option<(usize, &[f64], f64)>) -> RowSums {
         let place = self.scene.layout.target_of_row[row] as usize;
-        let (mass, error) = (sums.mass[place], sums.error[place]);
-        let value = column.map_or(0.0, |(values, _, _)| values[place]);
-        let at_place = RowSums { mass, value, error, exponent: sums.exponent[place] };
+        let at_place = RowSums::at(place, sums, column.map(|(k, _, _)| k));
         if self.scene.layout.own == Own::Counts {
             return at_place;
         }
@@ -329,9 +341,9 @@ impl SmoothingPlan {
         let beside = column.map_or(0.0, |(_, column, own)| column[home] - own_weight * own);
         let lost = f64::EPSILON * self.scene.mass[home];
         RowSums {
-            mass: others + scale * mass,
-            value: beside + scale * value,
-            error: scale * error + lost,
+            mass: others + scale * at_place.mass,
+            value: beside + scale * at_place.value,
+            error: scale * at_place.error + lost,
             exponent: 0.0,
         }
     }
@@ -360,6 +372,18 @@ struct RowSums {
     value: f64,
     error: f64,
     exponent: f64,
+}
+
+impl RowSums {
+    /// The sums of a place, with those of one column of values.
+    fn at(place: usize, sums: &Sums, column: Option<usize>) -> Self {
+        Self {
+            mass: sums.mass[place],
+            value: column.map_or(0.0, |k| sums.values[k][place]),
+            error: sums.error[place],
+            exponent: sums.exponent[place],
+        }
+    }
 }
 
 /// Smooths one column of predictions in one call; see [`Smoother`] for more.

@@ -30,7 +30,9 @@ impl SmoothingPlan {
             })?;
         let layout = &self.scene.layout;
         let size_of_place: Vec<u64> = (0..layout.targets.len())
-            .map(|place| matrix.row(place).0.iter().map(|&source| layout.rows_of_source.at(source as usize).len() as u64).sum())
+            .map(|place| {
+                matrix.row(place).0.iter().map(|&source| layout.rows_of_source.at(source as usize).len() as u64).sum()
+            })
             .collect();
         let nonzeros =
             layout.target_of_row.iter().map(|&place| size_of_place[place as usize]).fold(0, u64::saturating_add);

@@ -93,7 +93,10 @@ fn compare_shows_both_engines() {
     let comparison = json(&on_sample("compare", "test", "xgb", folder.path(), &["--sigma", "0.002deg", "--json"]));
     assert_eq!(comparison["reference"], "exact");
     let engines = comparison["engines"].as_array().unwrap();
-    assert_eq!(engines.iter().map(|line| line["engine"].as_str().unwrap()).collect::<Vec<_>>(), ["exact", "sparse", "fast"]);
+    assert_eq!(
+        engines.iter().map(|line| line["engine"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["exact", "sparse", "fast"]
+    );
     let sparse = &engines[1];
     assert!(sparse["max_error"].as_f64().unwrap() <= sparse["bound"].as_f64().unwrap());
     assert!(sparse["nonzeros"].as_u64().unwrap() > 8452 && sparse["within_tolerance"].as_bool().unwrap());

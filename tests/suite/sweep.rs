@@ -49,7 +49,10 @@ impl Sweep {
                 let (error, limit, certificate) = ((a - b).abs(), tolerance * exact.range, fast.error_bound[row]);
                 assert!(error <= limit, "{what}, {tolerance:e}, row {row}: {:e} of the tolerance", error / limit);
                 assert!(certificate <= limit, "{what}, {tolerance:e}, row {row}: certificate beyond the tolerance");
-                assert!(error <= certificate, "{what}, {tolerance:e}, row {row}: {error:e}, certificate {certificate:e}");
+                assert!(
+                    error <= certificate,
+                    "{what}, {tolerance:e}, row {row}: {error:e}, certificate {certificate:e}"
+                );
                 worst.of_tolerance = worst.of_tolerance.max(error / limit);
                 worst.of_certificate = worst.of_certificate.max(error / certificate);
             }

@@ -31,17 +31,11 @@ pub(super) struct Direct<'a, D> {
 }
 
 /// The sums of one target: D and N in one array, E, and the whole power of two that they carry.
-pub(super) struct TargetSums<S> {
+pub(super) struct TargetSums {
     pub(super) place: u32,
-    pub(super) sums: S,
+    pub(super) sums: Vec<f64>,
     pub(super) error: f64,
     pub(super) exponent: f64,
-}
-
-impl TargetSums<&[f64]> {
-    pub(super) fn to_owned(&self) -> TargetSums<Vec<f64>> {
-        TargetSums { place: self.place, sums: self.sums.to_vec(), error: self.error, exponent: self.exponent }
-    }
 }
 
 /// What is known of a target before its sums: the decay to a near source, and the logarithm of a number that D cannot
@@ -86,8 +80,8 @@ impl<D> Direct<'_, D> {
         teams
     }
 
-    /// Sums over a tree without the boxes which carry little next to what D is known to be at least; whether the
-    /// certificate is good enough is for the caller to see.
+    /// Finds sums over a tree without the boxes which carry little next to what D is known to be at least: for each target
+    /// its sums and their error, and whether that is good enough is for the caller to see.
     ///
     /// `share` is the part of the tolerance that one box may use up when it is left out; `known` gives the logarithm
     /// of what is known otherwise of the D of a target.
@@ -98,7 +92,7 @@ impl<D> Direct<'_, D> {
         share: f64,
         known: impl Fn(u32) -> f64,
         bench: &mut Bench,
-        mut write: impl FnMut(TargetSums<&[f64]>),
+        found: &mut Vec<f64>,
     ) where
         D: Decay<A>,
     {
@@ -112,16 +106,18 @@ impl<D> Direct<'_, D> {
             little
         };
         bench.leaves.clear();
+        found.clear();
         tree.walk(self.decay, &self.bounds(team), far, |leaf| bench.leaves.push(leaf.clone()));
         for (at, &place) in team.iter().enumerate() {
             let little = bench.floors[at].log_mass + share;
             let error = left_out + self.sum::<A>(place, little, 0.0, bench);
-            write(TargetSums { place, sums: &bench.sums.sums, error, exponent: 0.0 });
+            found.extend_from_slice(&bench.sums.sums);
+            found.push(error);
         }
     }
 
     /// Sums over all sources that surely keep the tolerance.
-    pub(super) fn sure<const A: usize>(&self, team: &[u32], bench: &mut Bench, mut write: impl FnMut(TargetSums<&[f64]>))
+    pub(super) fn sure<const A: usize>(&self, team: &[u32], bench: &mut Bench) -> Vec<TargetSums>
     where
         D: Decay<A>,
     {
@@ -132,12 +128,13 @@ impl<D> Direct<'_, D> {
         bench.leaves.clear();
         let far = |_: f64, decay: f64| decay >= farthest;
         self.tree.walk(self.decay, &self.bounds(team), far, |leaf| bench.leaves.push(leaf.clone()));
-        for (at, &place) in team.iter().enumerate() {
+        let sums = |(at, &place): (usize, &u32)| {
             let floor = bench.floors[at];
             let shift = if floor.log_mass < LOG_TOO_SMALL { floor.decay.floor() } else { 0.0 };
             let error = self.weight * (shift - farthest).exp2() + self.sum::<A>(place, f64::NEG_INFINITY, shift, bench);
-            write(TargetSums { place, sums: &bench.sums.sums, error, exponent: -shift });
-        }
+            TargetSums { place, sums: bench.sums.sums.clone(), error, exponent: -shift }
+        };
+        team.iter().enumerate().map(sums).collect()
     }
 
     /// Sums over the leaves on the bench; gives the error of what was left out among them and of rounding.
@@ -197,6 +194,6 @@ impl<D> Direct<'_, D> {
 
     fn bounds(&self, team: &[u32]) -> Bounds {
         let layout = &self.scene.layout;
-        Bounds::around(&layout.targets, layout.metric.dimensions(), team.iter().map(|&place| place as usize))
+        Bounds::around(&layout.targets, layout.metric.dimensions(), &team.iter().map(|&place| place as usize))
     }
 }

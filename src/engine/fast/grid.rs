@@ -171,8 +171,7 @@ impl Grid {
             keys
         };
         let near = readers(window, &keys(&sources));
-        let targets: Vec<Run> =
-            targets.into_par_iter().filter(|run| near.binary_search(&run.key).is_ok()).collect();
+        let targets: Vec<Run> = targets.into_par_iter().filter(|run| near.binary_search(&run.key).is_ok()).collect();
         let route = Route::new(window, &keys(&sources), &keys(&targets));
         let (shape, table) = (Shape::of(window), Table::of(window));
         Self { ruler, mixture, sources, targets, route, shape, table }
@@ -202,7 +201,9 @@ impl Grid {
         let blocks: Vec<Mutex<Vec<f64>>> = keys.par_iter().map(|_| empty()).collect();
         let dimensions = self.ruler.window.dimensions;
         for turn in cube([0; 3], dimensions, self.shape.blocks) {
-            let now = |run: &&Run| (0..3).all(|k| run.key[k].rem_euclid(self.shape.blocks as i32) == turn[k] || k < 3 - dimensions);
+            let now = |run: &&Run| {
+                (0..3).all(|k| run.key[k].rem_euclid(self.shape.blocks as i32) == turn[k] || k < 3 - dimensions)
+            };
             self.sources.par_iter().filter(now).for_each(|run| {
                 let nodes = self.spread_run(run, cloud, columns);
                 for step in cube([0; 3], dimensions, self.shape.blocks) {

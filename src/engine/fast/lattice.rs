@@ -94,9 +94,7 @@ fn line(key: Key, axis: usize, reach: i32) -> impl Iterator<Item = Key> {
 pub(super) fn cube(corner: Key, dimensions: usize, side: usize) -> impl Iterator<Item = Key> {
     let extent = move |axis: usize| if axis < 3 - dimensions { 1 } else { side as i32 };
     (0..extent(0)).flat_map(move |a| {
-        (0..extent(1)).flat_map(move |b| {
-            (0..extent(2)).map(move |c| [corner[0] + a, corner[1] + b, corner[2] + c])
-        })
+        (0..extent(1)).flat_map(move |b| (0..extent(2)).map(move |c| [corner[0] + a, corner[1] + b, corner[2] + c]))
     })
 }
 
@@ -176,9 +174,11 @@ impl Apply<'_> {
         let rows = self.matrix.rows.clone();
         if self.inner == 1 {
             for (values, out) in values.iter().zip(out) {
+                let mut sum = *out;
                 for from in rows.clone() {
-                    add_multiple::<S, N>(out, values[from], &matrix[from]);
+                    add_multiple::<S, N>(&mut sum, values[from], &matrix[from]);
                 }
+                *out = sum;
             }
             return;
         }
@@ -186,9 +186,11 @@ impl Apply<'_> {
         for (values, out) in values.chunks_exact(N * inner).zip(out.chunks_exact_mut(N * inner)) {
             for (at, out) in out.iter_mut().enumerate() {
                 let (to, rest) = (at / inner, at % inner);
+                let mut sum = *out;
                 for from in rows.clone() {
-                    add_multiple::<S, N>(out, matrix[from][to], &values[from * inner + rest]);
+                    add_multiple::<S, N>(&mut sum, matrix[from][to], &values[from * inner + rest]);
                 }
+                *out = sum;
             }
         }
     }

@@ -113,7 +113,8 @@ impl Samples {
         let chord_per_arc = 2.0 * (0.5 * self.farthest).sin() / self.farthest;
         Mixture {
             miss: BETWEEN * miss + 1e-14,
-            near: 1.0 + BETWEEN * largest(&|arc| if near(arc) { sum(arc, f64::abs) / self.kernel(arc) - 1.0 } else { 0.0 }),
+            near: 1.0
+                + BETWEEN * largest(&|arc| if near(arc) { sum(arc, f64::abs) / self.kernel(arc) - 1.0 } else { 0.0 }),
             far: BETWEEN * largest(&|arc| if near(arc) { 0.0 } else { sum(arc, f64::abs) / self.kernel(arc).sqrt() }),
             beyond: if whole_sphere { 0.0 } else { 2.0 * all },
             root: 2.0 * chord_per_arc * chord_per_arc,
@@ -140,7 +141,9 @@ fn least_squares(columns: Vec<Vec<f64>>, goal: Vec<f64>) -> Vec<f64> {
             }
         }
         triangle[k][k] = dot(&column, &column).sqrt();
-        column.iter_mut().for_each(|x| *x /= triangle[k][k]);
+        for x in &mut column {
+            *x /= triangle[k][k];
+        }
         basis.push(column);
     }
     let mut goal = goal;

@@ -30,7 +30,6 @@ use rayon::prelude::*;
 
 use self::direct::{Bench, Direct, TargetSums};
 use self::split::{Split, Thick};
-use self::tree::Tree;
 use super::{Engine, Plan, Progress, Sums};
 use crate::error::Error;
 use crate::kernel::{Decay, WithDecay, with_decay};
@@ -103,11 +102,8 @@ const SHARE_OF_A_BOX: f64 = 1.0 / 16.0;
 /// The same for rows where it did not.
 const SMALL_SHARE: f64 = 1.0 / 1024.0;
 
-impl<D> Work<'_, D> {
-    fn direct(&self, group: usize) -> Direct<'_, D>
-    where
-        D: Copy,
-    {
+impl<D: Copy + Sync> Work<'_, D> {
+    fn direct(&self, group: usize) -> Direct<'_, D> {
         let split = &self.plan.groups[group];
         Direct {
             decay: self.decay,
@@ -123,24 +119,26 @@ impl<D> Work<'_, D> {
     fn read_lattices(&self, sums: &mut Sums) {
         let layout = &self.plan.scene.layout;
         for thick in self.plan.groups.iter().filter_map(|group| group.thick.as_ref()) {
-            for block in thick.grid.sums(&layout.sources, &layout.targets, self.columns) {
-                for (place, values) in block.places.zip(block.values.chunks_exact(self.columns.len())) {
-                    self.write_lattice(thick, place, values, sums);
-                }
-            }
+            let blocks = thick.grid.sums(&layout.sources, &layout.targets, self.columns);
+            // Targets before a block and those in it, by turns.
+            let ends = std::iter::once(0).chain(blocks.iter().map(|block| block.places.end));
+            let lengths = ends.zip(&blocks).flat_map(|(end, block)| [block.places.start - end, block.places.len()]);
+            let slots = sums.slots(lengths).into_iter().skip(1).step_by(2).collect::<Vec<_>>();
+            blocks.par_iter().zip(slots).for_each(|(block, slot)| self.write_lattice(thick, block, slot));
         }
     }
 
-    fn write_lattice(&self, thick: &Thick, place: usize, values: &[f64], sums: &mut Sums) {
+    fn write_lattice(&self, thick: &Thick, block: &grid::Sums, mut slot: Slot) {
         let layout = &self.plan.scene.layout;
-        let home = layout.home[place];
-        let own = layout.own == Own::LeftOut && home != NOWHERE && thick.holds(home as usize);
-        // The lattice cannot leave a source out: it is taken off again, with what it may have been wrong by.
-        let own = |column: &[f64]| if own { column[home as usize] } else { 0.0 };
-        sums.error[place] = thick.bound.error(values[0]);
-        sums.mass[place] = values[0] - own(self.columns[0]);
-        for ((sum, value), column) in sums.values.iter_mut().zip(&values[1..]).zip(&self.columns[1..]) {
-            sum[place] = value - own(column);
+        let sums = block.values.chunks_exact(self.columns.len());
+        for (at, (place, sums)) in block.places.clone().zip(sums).enumerate() {
+            let home = layout.home[place];
+            let own = layout.own == Own::LeftOut && home != NOWHERE && thick.holds(home as usize);
+            slot.error[at] = thick.bound.error(sums[0]);
+            for ((slot, sum), column) in slot.columns.iter_mut().zip(sums).zip(self.columns) {
+                // The lattice cannot leave a source out: it is taken off again, with what it may have been wrong by.
+                slot[at] = sum - if own { column[home as usize] } else { 0.0 };
+            }
         }
     }
 
@@ -169,18 +167,23 @@ impl<D> Work<'_, D> {
         D: Decay<A>,
     {
         let direct = self.direct(group);
+        if self.plan.groups[group].thick.as_ref().is_some_and(|thick| thick.thin.is_empty()) {
+            let misses = |at: &usize| !slot.suffices(*at, &[0.0, 0.0], self.plan.tolerance);
+            self.progress.advance(targets.len() as u64);
+            return (0..targets.len()).filter(misses).map(|at| (group, (targets.start + at) as u32)).collect();
+        }
         let tree = self.plan.groups[group].thick.as_ref().map_or(direct.tree, |thick| &thick.thin);
         let places: Vec<u32> = (targets.start as u32..targets.end as u32).collect();
         let mut bench = Bench::new(self.columns.len());
         let stride = self.columns.len() + 1;
         let (mut missed, mut found) = (Vec::new(), Vec::new());
         for team in direct.teams(&places) {
-            self.find::<A>(&direct, tree, team, SHARE_OF_A_BOX, &slot.from(targets.start), &mut bench, &mut found);
+            direct.quick::<A>(tree, team, SHARE_OF_A_BOX, slot.from(targets.start), &mut bench, &mut found);
             for (place, found) in team.chunks(1).zip(found.chunks_exact_mut(stride)) {
                 let at = place[0] as usize - targets.start;
                 if !slot.suffices(at, found, self.plan.tolerance) {
                     let mut finer = Vec::new();
-                    self.find::<A>(&direct, tree, place, SMALL_SHARE, &slot.from(targets.start), &mut bench, &mut finer);
+                    direct.quick::<A>(tree, place, SMALL_SHARE, slot.from(targets.start), &mut bench, &mut finer);
                     found.copy_from_slice(&finer);
                     if !slot.suffices(at, found, self.plan.tolerance) {
                         missed.push((group, place[0]));
@@ -193,27 +196,6 @@ impl<D> Work<'_, D> {
         missed
     }
 
-    /// Direct sums of a team and their errors.
-    #[allow(clippy::too_many_arguments)]
-    fn find<const A: usize>(
-        &self,
-        direct: &Direct<D>,
-        tree: &Tree,
-        team: &[u32],
-        share: f64,
-        known: &impl Fn(u32) -> f64,
-        bench: &mut Bench,
-        found: &mut Vec<f64>,
-    ) where
-        D: Decay<A>,
-    {
-        found.clear();
-        direct.quick::<A>(tree, team, share, known, bench, |sums| {
-            found.extend_from_slice(sums.sums);
-            found.push(sums.error);
-        });
-    }
-
     /// Sums again what missed the tolerance.
     fn repair<const A: usize>(&self, missed: &[(usize, u32)], sums: &mut Sums)
     where
@@ -224,19 +206,15 @@ impl<D> Work<'_, D> {
             let places: Vec<u32> = rows.iter().map(|row| row.1).collect();
             let sure = |teams: &[&[u32]]| {
                 let mut bench = Bench::new(self.columns.len());
-                let mut repaired = Vec::new();
-                for team in teams {
-                    direct.sure::<A>(team, &mut bench, |sums| repaired.push(sums.to_owned()));
-                }
-                repaired
+                teams.iter().flat_map(|team| direct.sure::<A>(team, &mut bench)).collect()
             };
-            let repaired: Vec<Vec<TargetSums<Vec<f64>>>> = direct.teams(&places).par_chunks(4).map(sure).collect();
+            let repaired: Vec<Vec<TargetSums>> = direct.teams(&places).par_chunks(4).map(sure).collect();
             repaired.iter().flatten().for_each(|target| target.write(sums));
         }
     }
 }
 
-impl TargetSums<Vec<f64>> {
+impl TargetSums {
     fn write(&self, sums: &mut Sums) {
         let place = self.place as usize;
         sums.mass[place] = self.sums[0];

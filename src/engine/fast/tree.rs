@@ -31,7 +31,7 @@ impl Tree {
     pub(super) fn over(scene: &Scene, ranges: &[Range<usize>]) -> Self {
         let dimensions = scene.layout.metric.dimensions();
         let leaf = |places: Range<usize>| Leaf {
-            bounds: Bounds::around(&scene.layout.sources, dimensions, places.clone()),
+            bounds: Bounds::around(&scene.layout.sources, dimensions, &places),
             log_mass: scene.mass[places.clone()].iter().sum::<f64>().log2(),
             places: places.start as u32..places.end as u32,
         };
@@ -46,6 +46,10 @@ impl Tree {
             levels.push(above(levels[levels.len() - 1].iter().map(|node| (&node.bounds, node.log_mass))));
         }
         Self { leaves, levels }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.leaves.is_empty()
     }
 
     /// Walks from the root to the leaves near a box, in ascending order. `far` hears of the logarithm of the weight

@@ -195,7 +195,8 @@ mod tests {
                 variances: (1.0, 1.0),
                 root: 2.0,
             };
-            let side = (3..8).map(|k| f64::from(k) + 0.3).rfind(|side| Window::design(*side, &demand).is_some()).unwrap();
+            let side =
+                (3..8).map(|k| f64::from(k) + 0.3).rfind(|side| Window::design(*side, &demand).is_some()).unwrap();
             let window = Window::design(side, &demand).unwrap();
             for i in 0..60 {
                 let (x, y) = (0.013 * f64::from(i), 0.2 * f64::from(i));
