@@ -5,7 +5,7 @@
 
 use super::super::bounds::Bounds;
 use super::super::rounding_error;
-use super::leaves::{Leaf, LeafSums, Target, power_of_two_above};
+use super::leaves::{Leaf, LeafSums, Target, log2_below, power_of_two_above};
 use super::tree::Tree;
 use crate::kernel::Decay;
 use crate::scene::{NOWHERE, Own, Scene};
@@ -13,7 +13,7 @@ use crate::scene::{NOWHERE, Own, Scene};
 /// Most targets that share a walk.
 const TEAM: usize = 64;
 /// A team is at most this part of the reach across, so that its targets share most of their leaves.
-const TEAM_PER_REACH: f64 = 4.0;
+const TEAM_PER_REACH: f64 = 8.0;
 /// Sums that may be below two to this power are taken relative to the nearest source.
 const LOG_TOO_SMALL: f64 = -890.0;
 
@@ -148,7 +148,7 @@ impl<D> Direct<'_, D> {
         bench.sums.add_up(self.decay, &layout.sources, self.columns, &bench.leaves, &target);
         let mass = bench.sums.sums[0];
         if mass > 0.0 {
-            let spread = self.weight.log2() - mass.log2() + shift;
+            let spread = log2_below(self.weight) + 1.0 - log2_below(mass) + shift;
             bench.sums.left_out + mass * rounding_error(bench.sums.terms, spread)
         } else {
             bench.sums.left_out
@@ -177,7 +177,7 @@ impl<D> Direct<'_, D> {
         D: Decay<A>,
     {
         let layout = &self.scene.layout;
-        let from = |decay: f64, source: usize| Floor { decay, log_mass: self.scene.mass[source].log2() - decay };
+        let from = |decay: f64, source: usize| Floor { decay, log_mass: log2_below(self.scene.mass[source]) - decay };
         let home = layout.home[place as usize];
         if home != NOWHERE && layout.own == Own::Counts {
             let home = from(0.0, home as usize);

@@ -141,6 +141,12 @@ fn lanes(all: &[f64], places: &Range<u32>, spare: f64) -> Lanes {
     lanes
 }
 
+/// A whole number that is at most `log₂ x` for a normal x > 0, and less than one below; cheaper than `log2`.
+#[inline(always)]
+pub(super) fn log2_below(x: f64) -> f64 {
+    ((x.to_bits() >> 52) as i64 - 1023) as f64
+}
+
 /// A power of two that is larger than `2^x`, by a factor of two at most; cheaper than `exp2` and never too small.
 #[inline(always)]
 pub(super) fn power_of_two_above(x: f64) -> f64 {
@@ -151,6 +157,13 @@ pub(super) fn power_of_two_above(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_logarithms_are_never_too_large() {
+        for x in [1e-300, 0.3, 0.5, 1.0, 1.5, 2.0, 1e200_f64] {
+            assert!((x.log2() - 1.0..=x.log2()).contains(&log2_below(x)), "{x}");
+        }
+    }
 
     #[test]
     fn powers_of_two_are_never_too_small() {

@@ -29,6 +29,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use self::direct::{Bench, Direct, TargetSums};
+use self::leaves::log2_below;
 use self::split::{Split, Thick};
 use super::{Engine, Plan, Progress, Sums};
 use crate::error::Error;
@@ -236,7 +237,7 @@ impl Slot<'_> {
     /// Logarithm of what D is at least, from what is there.
     fn least(&self, at: usize) -> f64 {
         let least = self.columns[0][at] - self.error[at];
-        if least > 0.0 { least.log2() } else { f64::NEG_INFINITY }
+        if least > TOO_SMALL { log2_below(least) } else { f64::NEG_INFINITY }
     }
 
     /// The same for targets that are counted from elsewhere.
