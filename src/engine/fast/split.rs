@@ -16,6 +16,8 @@ use crate::space::Metric;
 const MULTIPLICATIONS_PER_PAIR: f64 = 24.0;
 /// Part of the pairs between neighbouring blocks that a direct sum looks at.
 const PAIRS_IN_REACH: f64 = 0.6;
+/// If only one in so many sources is in thin blocks, all blocks count as thick.
+const FEW: usize = 100;
 /// Sides of blocks that are tried, in σ.
 const SIDES: Range<f64> = 1.5..14.0;
 
@@ -92,8 +94,13 @@ fn thick(scene: &Scene, group: usize, tolerance: f64) -> Option<Thick> {
     if savings.iter().filter(|saving| **saving > 0.0).sum::<f64>() < worth_it {
         return None;
     }
-    let thick: Vec<Run> =
+    let mut thick: Vec<Run> =
         notable.into_iter().zip(savings).filter(|(_, saving)| *saving > 0.0).map(|(run, _)| run).collect();
+    let left = sources.len() - thick.iter().map(|run| run.places.len()).sum::<usize>();
+    if left * FEW <= sources.len() {
+        // A second way for every target would cost more than a few thin blocks on the lattice.
+        thick = ruler.runs(&layout.sources, sources.clone(), 1);
+    }
     let ranges = join(&thick);
     let largest = thick.iter().map(|run| run.places.len()).max().unwrap_or(0);
     let roundings = ruler.window.roundings() + ruler.window.additions(largest);
