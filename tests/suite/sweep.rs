@@ -4,7 +4,7 @@
 
 use geosmooth::engine::EngineKind;
 
-use crate::problem::{Problem, SHAPES, Space, all, smoother};
+use crate::problem::{Problem, Random, SHAPES, Shape, Space, all, smoother};
 
 const SPACES: [Space; 4] = [Space::Degrees, Space::Metres, Space::Index(1), Space::Index(3)];
 
@@ -68,6 +68,45 @@ fn tolerances(in_a_decade: i32) -> Vec<f64> {
 #[test]
 fn part_of_the_sweep() {
     Sweep { rows: 1500, shares: vec![1e-6, 0.003, 0.02, 0.1, 0.5, 30.0], tolerances: tolerances(1) }.run();
+}
+
+#[test]
+fn leave_one_out_keeps_the_promise_on_the_lattice() {
+    for space in SPACES {
+        let problem = Problem::new(Shape::Towns, space, 3000, 21);
+        for share in [0.01, 0.2] {
+            let smoother = smoother(space.sigma(share), 1.0).leave_one_out();
+            let (exact, fast) =
+                (problem.smooth(&smoother, EngineKind::Exact), problem.smooth(&smoother, EngineKind::Fast));
+            for (row, (a, b)) in all(&exact).iter().zip(all(&fast)).enumerate() {
+                let error = (a - b).abs();
+                assert!(error <= fast.error_bound[row], "{space:?} at {share}, row {row}: {error:e}");
+                assert!(fast.error_bound[row] <= 1e-6 * exact.range, "{space:?} at {share}, row {row}");
+            }
+        }
+    }
+}
+
+#[test]
+fn groups_do_not_touch_on_the_lattice() {
+    let places = |seed: u64| {
+        let points = Shape::Uniform.points(3000, &mut Random(seed));
+        let groups = (0..3000).map(|row| row % 3).collect();
+        Space::Degrees.places(&points).with_groups(groups).unwrap()
+    };
+    let (targets, labelled) = (places(1), places(2));
+    let values: Vec<f64> = (0..3000).map(|row| f64::from(row % 3) * 100.0 + f64::from(row % 7)).collect();
+    let smoother = smoother(Space::Degrees.sigma(0.2), 1.0);
+    let run = |engine: EngineKind| {
+        let plan = smoother.clone().engine(engine).plan(&targets, Some(&labelled)).unwrap();
+        plan.apply(&[&values], Some(&values)).unwrap().remove(0)
+    };
+    let (exact, fast) = (all(&run(EngineKind::Exact)), all(&run(EngineKind::Fast)));
+    for (row, (a, b)) in exact.iter().zip(&fast).enumerate() {
+        assert!((a - b).abs() <= 1e-6 * 206.0, "row {row}");
+        // Averages of one group stay far from the values of the others.
+        assert!((b - values[row]).abs() < 10.0, "row {row}: {b} for {}", values[row]);
+    }
 }
 
 #[test]

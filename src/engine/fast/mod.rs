@@ -19,7 +19,9 @@ mod grid;
 mod lattice;
 mod leaves;
 mod mixture;
+mod ruler;
 mod split;
+mod taps;
 mod tree;
 mod window;
 

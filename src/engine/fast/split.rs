@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::grid::{Grid, Ruler, Run};
+use super::grid::Grid;
 use super::lattice::{Key, cube};
 use super::mixture::Mixture;
+use super::ruler::{Ruler, Run};
 use super::tree::Tree;
 use super::window::{Demand, Window};
 use crate::scene::Scene;
@@ -189,10 +190,10 @@ impl Costs {
         let passes = f64::from(d) * ((2 * window.blocks_reached() + 1) * window.nodes * parts) as f64;
         // Measured at 304k + 304k rows: in space a block of sources makes many more blocks of nodes than in the plane,
         // and its surroundings do not stay in the cache.
-        let (slower, blocks) = if d == 3 { (4.0, 15.0) } else { (1.0, 2.0) };
+        let (slower, blocks) = if d == 3 { (1.5, 40.0) } else { (1.0, 2.0) };
         Self {
             point: slower * 2.0 * window.taps.next_multiple_of(8) as f64 * (window.taps as f64).powi(d - 1),
-            block: slower * 2.0 * blocks * nodes * passes,
+            block: 2.0 * blocks * nodes * passes,
             overhead: 100.0,
         }
     }
@@ -203,5 +204,45 @@ impl Costs {
         let direct = MULTIPLICATIONS_PER_PAIR * PAIRS_IN_REACH * sources * targets;
         // Targets read the lattice once for all blocks around them.
         direct - self.point * (sources + targets / 9.0) - self.block
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::points::Places;
+    use crate::scene::Own;
+    use crate::space::Sigma;
+
+    fn split(rows: usize, sigma: f64) -> Split {
+        let axis = |factor: f64| (0..rows).map(|i| (i as f64 * factor).fract()).collect();
+        let places = Places::index(vec![axis(0.754_877_666), axis(0.569_840_291)]).unwrap();
+        let scene =
+            Scene::new(Sigma::index(sigma).unwrap(), &places, &[(&places, 1.0)], Own::Counts).expect("a valid scene");
+        Split::new(&scene, 0, 1e-6)
+    }
+
+    #[test]
+    fn many_sources_go_through_the_lattice_and_few_do_not() {
+        let thick = split(20_000, 0.1).thick.expect("many sources within sigma");
+        assert!(thick.holds(0) && thick.holds(19_999) && thick.thin.is_empty());
+        assert!(split(20_000, 0.001).thick.is_none());
+        assert!(split(100, 0.1).thick.is_none());
+    }
+
+    #[test]
+    fn the_bound_covers_the_error_that_it_allows() {
+        let bound = Bound { relative: 1e-7, root: 1e-9, absolute: 0.0, weight: 1e6 };
+        for mass in [0.0, 1e-12, 1e-3, 1.0, 1e5_f64] {
+            // The largest error that a true sum can have: the computed sum is what is left of it.
+            let error = 1e-7 * mass + 1e-9 * (1e6 * mass).sqrt();
+            assert!(bound.error(mass - error) >= error * (1.0 - 1e-12), "{mass}");
+        }
+    }
+
+    #[test]
+    fn what_lies_between_ranges() {
+        assert_eq!(between(&[2..3, 5..7], &(0..9)), [0..2, 3..5, 7..9]);
+        assert!(between(&[0..9], &(0..9)).is_empty());
     }
 }

@@ -1,0 +1,93 @@
+//! From places to blocks: which block a place is in, and where in it.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::lattice::Key;
+use super::window::Window;
+use crate::scene::{Cloud, Curve};
+
+/// Consecutive places in one block.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub(super) key: Key,
+    pub(super) places: Range<usize>,
+}
+
+/// Places that one task cuts into runs.
+const PIECE: usize = 1 << 14;
+
+/// How places become positions in blocks.
+#[derive(Clone, Copy)]
+pub(super) struct Ruler {
+    pub(super) curve: Curve,
+    pub(super) window: Window,
+    /// Side of a block in the unit of the axes: a power of two times the side of the smallest cubes.
+    pub(super) side: f64,
+    /// Whether each axis has a low part, `dimensions` axes on.
+    pub(super) low_parts: bool,
+}
+
+impl Ruler {
+    pub(super) fn first_axis(&self) -> usize {
+        3 - self.window.dimensions
+    }
+
+    /// The block of a place.
+    fn key(&self, cloud: &Cloud, place: usize) -> Key {
+        let mut key = [0; 3];
+        for k in 0..self.window.dimensions {
+            key[self.first_axis() + k] = self.curve.cube(k, cloud.axes[k][place], self.side) as i32;
+        }
+        key
+    }
+
+    /// Cuts sorted places into those of each block.
+    /// Those with fewer than `least` places are left out.
+    pub(super) fn runs(&self, cloud: &Cloud, places: Range<usize>, least: usize) -> Vec<Run> {
+        let (start, end) = (places.start, places.end);
+        let pieces = (start..end).into_par_iter().step_by(PIECE).map(|at| at..end.min(at + PIECE));
+        let runs: Vec<Vec<Run>> = pieces.map(|piece| self.runs_of_piece(cloud, piece, least)).collect();
+        let mut joined: Vec<Run> = Vec::with_capacity(runs.iter().map(Vec::len).sum());
+        for run in runs.into_iter().flatten() {
+            match joined.last_mut() {
+                Some(last) if last.key == run.key => last.places.end = run.places.end,
+                _ => joined.push(run),
+            }
+        }
+        joined.retain(|run| run.places.len() >= least);
+        joined
+    }
+
+    fn runs_of_piece(&self, cloud: &Cloud, piece: Range<usize>, least: usize) -> Vec<Run> {
+        let mut runs = Vec::new();
+        let mut open = Run { key: self.key(cloud, piece.start), places: piece.start..piece.start };
+        for place in piece.clone() {
+            let key = self.key(cloud, place);
+            if key != open.key {
+                // The first run may go on in the piece before.
+                if open.places.len() >= least || open.places.start == piece.start {
+                    runs.push(open);
+                }
+                open = Run { key, places: place..place };
+            }
+            open.places.end = place + 1;
+        }
+        runs.push(open);
+        runs
+    }
+
+    /// Where a place is within its block, in nodes.
+    #[inline(always)]
+    pub(super) fn position(&self, cloud: &Cloud, key: &Key, k: usize, place: usize) -> f64 {
+        let corner = self.curve.corner(k, key[self.first_axis() + k] as u64, self.side);
+        let mut offset = cloud.axes[k][place] - corner;
+        if self.low_parts {
+            offset += cloud.axes[k + self.window.dimensions][place];
+        }
+        // Rounding may have put a place on the far edge of its block.
+        let nodes = self.window.nodes as f64;
+        (offset / self.side * nodes).clamp(0.0, nodes * (1.0 - f64::EPSILON))
+    }
+}
