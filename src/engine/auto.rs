@@ -24,16 +24,15 @@ pub struct Choice {
 
 /// Pairs of `exact` in the time that `fast` takes for one place, plan and sums, at its quickest
 /// (`benches/results/2026-11-16-epyc-avx2.md`: 0.2 s for 912k places against 0.675 s for 800M pairs).
-const PAIRS_PER_PLACE: u64 = 260;
+const PAIRS_PER_PLACE: u128 = 260;
 
 /// Picks the cheapest engine that does what was asked.
 #[must_use]
 pub fn choose(counts: &Counts) -> Choice {
-    let pairs = counts.targets.saturating_mul(counts.sources);
-    let places = counts.targets.saturating_add(counts.sources);
+    let (targets, sources) = (u128::from(counts.targets), u128::from(counts.sources));
     if counts.cutoff {
         Choice { engine: EngineKind::Sparse, reason: "a cutoff makes a sparse matrix" }
-    } else if pairs <= places.saturating_mul(PAIRS_PER_PLACE) {
+    } else if targets * sources <= (targets + sources) * PAIRS_PER_PLACE {
         Choice { engine: EngineKind::Exact, reason: "few enough places for all pairs" }
     } else {
         Choice { engine: EngineKind::Fast, reason: "too many pairs for all of them" }
