@@ -161,7 +161,7 @@ impl Error {
             Self::Contradiction { hint, .. } | Self::File { hint, .. } | Self::Column { hint, .. } => Some(hint.clone()),
             Self::InvalidRows { hint, .. } | Self::Io { hint, .. } => Some((*hint).to_owned()).filter(|h| !h.is_empty()),
             Self::MatrixTooLarge { .. } => Some(
-                "use --engine exact, which keeps no matrix, a smaller --sigma, a larger --tolerance, or raise --memory-limit".to_owned(),
+                "use --engine fast, which keeps no matrix, a smaller --sigma, a larger --tolerance, or raise --memory-limit".to_owned(),
             ),
             Self::Memory { .. } => Some("raise --memory-limit, or give fewer rows".to_owned()),
             Self::Parameter { expected, .. } => Some(format!("give a value that is {expected}")),

@@ -9,7 +9,7 @@ import pytest
 from damage import assert_explained, refused, run, temporary_files, written
 from sample import Reference, column, test_rows, train_rows
 
-ENGINES = pytest.mark.parametrize("engine", ["exact", "sparse"])
+ENGINES = pytest.mark.parametrize("engine", ["exact", "sparse", "fast"])
 
 NO_SIGMA = ["0m", "0", "-5m", "-5", "-0.0km", "nan", "NaNm", "inf", "infkm", "-infm", "1e-400m", "1e400m", "5 parsecs", "500ft", "500M", "m", "", " ", "500 500m", "5,5km", "0x10m"]  # fmt: skip
 
@@ -107,7 +107,7 @@ def test_56_memory_for_the_matrix(refused, written, tmp_path, flags):
     """Room for the rows, none for a matrix of all pairs."""
     flags = {name: tmp_path / file for name, file in flags.items()}
     said = ("weight matrix", "needs about", "MiB", "the memory limit leaves")
-    refused(*said, test=written(test_rows(3000)), engine="sparse", sigma="50km", memory_limit="2MB", hint="--engine exact", **flags)
+    refused(*said, test=written(test_rows(3000)), engine="sparse", sigma="50km", memory_limit="2MB", hint="--engine fast", **flags)
     assert not (tmp_path / "matrix.parquet").exists()
 
 
@@ -132,6 +132,8 @@ CONTRADICTIONS = {
     "geometry and index": ({"geometry": "id", "index": "id"}, ["--geometry", "--index"]),
     "cutoff and tolerance": ({"cutoff": 3, "tolerance": 1e-3}, ["--cutoff", "--tolerance"]),
     "exact and matrix": ({"engine": "exact", "matrix": "m.parquet"}, ["--matrix", "exact"]),
+    "fast and matrix": ({"engine": "fast", "matrix": "m.parquet"}, ["--matrix", "fast"]),
+    "fast and cutoff": ({"engine": "fast", "cutoff": 3}, ["cutoff", "fast"]),
     "auto and matrix": ({"matrix": "m.parquet"}, ["--matrix", "auto"]),
     "train without label": ({"train": "train.parquet"}, ["--label"]),
     "a prediction twice": ({"prediction": "xgb,xgb"}, ["--prediction", "'xgb'"]),

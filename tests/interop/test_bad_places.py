@@ -12,7 +12,7 @@ from damage import refused, run, written
 from sample import TOWN, Reference, at, column, test_rows, train_rows, with_column
 from test_reading import geo_frame
 
-ENGINES = pytest.mark.parametrize("engine", ["exact", "sparse"])
+ENGINES = pytest.mark.parametrize("engine", ["exact", "sparse", "fast"])
 
 
 def placed(table, latitude, longitude):
@@ -205,7 +205,7 @@ def test_45_an_outlier_on_index_columns(smooth, written, engine):
     assert abs(smoothed - expected).max() <= 1e-6 * np.ptp(column(test, "xgb"))
 
 
-@pytest.mark.parametrize("engine", ["auto", "exact", "sparse"])
+@pytest.mark.parametrize("engine", ["auto", "exact", "sparse", "fast"])
 @pytest.mark.parametrize("sigma", ["500m", "0.0045deg"])
 def test_46_an_isolated_row_six_sigma_from_a_city(smooth, written, sigma, engine):
     """The city's weight on the lonely row is far from negligible: cutting at 5 sigma would lose it."""
@@ -225,7 +225,7 @@ def test_46_an_isolated_row_six_sigma_from_a_city(smooth, written, sigma, engine
     assert abs(smoothed[:3] - dense.mean(k, values)).max() <= 1e-6 * np.ptp(values)
 
 
-@pytest.mark.parametrize("engine", ["auto", "exact", "sparse"])
+@pytest.mark.parametrize("engine", ["auto", "exact", "sparse", "fast"])
 def test_49_shuffled_rows(smooth, written, engine):
     test, train = test_rows(2000), train_rows(2000)
     rng = np.random.default_rng(11)

@@ -9,7 +9,7 @@ import dense
 from damage import assert_explained, refused, run, written
 from sample import Reference, column, test_rows, train_rows, with_column
 
-ENGINES = pytest.mark.parametrize("engine", ["exact", "sparse"])
+ENGINES = pytest.mark.parametrize("engine", ["exact", "sparse", "fast"])
 INVALID = {"null": None, "NaN": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 ROWS_HIT = [7, 60, 149]
 

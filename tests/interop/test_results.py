@@ -84,6 +84,8 @@ ENGINES = {
     "exact": {"engine": "exact"},
     "sparse": {"engine": "sparse"},
     "sparse at 1e-3": {"engine": "sparse", "tolerance": 1e-3},
+    "fast": {"engine": "fast"},
+    "fast at 1e-3": {"engine": "fast", "tolerance": 1e-3},
     "sparse cut at 3 sigma": {"engine": "sparse", "cutoff": 3},
 }
 
@@ -117,7 +119,7 @@ def test_a_hard_cut_shows_in_the_bound(smooth, tmp_path):
 
 @pytest.mark.parametrize("label_weight", [1, 2.5])
 @pytest.mark.parametrize("places", PLACES)
-@pytest.mark.parametrize("engine", ["auto", "exact", "sparse"])
+@pytest.mark.parametrize("engine", ["auto", "exact", "sparse", "fast"])
 def test_the_effective_number_of_sources(smooth, tmp_path, engine, places, label_weight):
     test, train = PLACES[places](test_rows()), PLACES[places](train_rows())
     options = ENGINES[engine] | {"certificate": True, "label_weight": label_weight}
@@ -150,7 +152,7 @@ def in_groups(table, kinds):
     return table.append_column("kind", kinds.take(pa.array(choice)))
 
 
-@pytest.mark.parametrize("engine", ["auto", "exact", "sparse"])
+@pytest.mark.parametrize("engine", ["auto", "exact", "sparse", "fast"])
 @pytest.mark.parametrize("kinds", GROUPS)
 def test_groups_equal_separate_runs(smooth, tmp_path, kinds, engine):
     test, train = in_groups(test_rows(), GROUPS[kinds]), in_groups(train_rows(), GROUPS[kinds])
