@@ -88,6 +88,23 @@ fn leave_one_out_keeps_the_promise_on_the_lattice() {
 }
 
 #[test]
+fn a_city_beyond_the_reach_of_the_lattice_is_not_forgotten() {
+    // Left out of its own average, the first row after the city has the city 25 σ away and a single row at 26 σ, with
+    // more such rows behind it: the city decides.
+    let mut points = Shape::Uniform.points(5000, &mut Random(4));
+    points.extend((0..200).map(|k| [6.0 + 5.2 * f64::from(k), 0.5, 0.5]));
+    let places = Space::Index(2).places(&points);
+    let mut values = vec![1.0; 5000];
+    values.extend([9.0; 200]);
+    let smoother = smoother(Space::Index(2).sigma(0.2), 1.0).leave_one_out();
+    for engine in [EngineKind::Exact, EngineKind::Sparse, EngineKind::Fast] {
+        let plan = smoother.clone().engine(engine).plan(&places, None).unwrap();
+        let smoothed = all(&plan.apply(&[&values], None).unwrap()[0]);
+        assert!((smoothed[5000] - 1.0).abs() < 1e-5, "{engine}: {}", smoothed[5000]);
+    }
+}
+
+#[test]
 fn groups_do_not_touch_on_the_lattice() {
     let places = |seed: u64| {
         let points = Shape::Uniform.points(3000, &mut Random(seed));

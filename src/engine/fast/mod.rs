@@ -121,7 +121,10 @@ impl<D: Copy + Sync> Work<'_, D> {
     /// Writes what thick blocks give.
     fn read_lattices(&self, sums: &mut Sums) {
         let layout = &self.plan.scene.layout;
-        for thick in self.plan.groups.iter().filter_map(|group| group.thick.as_ref()) {
+        for (group, split) in self.plan.groups.iter().enumerate() {
+            let Some(thick) = &split.thick else { continue };
+            // Targets that are too far to read the lattice miss what it would have given them.
+            sums.error[layout.targets.groups[group].clone()].fill(thick.bound.error(0.0));
             let blocks = thick.grid.sums(&layout.sources, &layout.targets, self.columns);
             // Targets before a block and those in it, by turns.
             let ends = std::iter::once(0).chain(blocks.iter().map(|block| block.places.end));
