@@ -23,7 +23,7 @@ pub struct Choice {
 }
 
 /// Pairs of `exact` in the time that `fast` takes for one place, plan and sums, at its quickest
-/// (`benches/results/2026-11-16-epyc-avx2.md`: 0.2 s for 912k places against 0.675 s for 800M pairs).
+/// (`benches/results/2026-11-16-epyc-avx2.md`: 0.163 s for 912k places against 0.544 s for 800M pairs).
 const PAIRS_PER_PLACE: u128 = 260;
 
 /// Picks the cheapest engine that does what was asked.
