@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::bounds::Bounds;
 use super::tile::{RUN, Tile};
-use super::{Engine, Plan, Progress, Sums, rounding_error};
+use super::{Engine, Plan, Progress, Sums, TOO_SMALL, rounding_error};
 use crate::error::Error;
 use crate::kernel::{Decay, LANES, Lanes, VANISHED, WithDecay, with_decay};
 use crate::scene::{Cloud, Scene};
@@ -25,10 +25,6 @@ impl Engine for Exact {
         Ok(Box::new(ExactPlan { scene, runs }))
     }
 }
-
-/// Sums below 2^−900 are computed again relative to the nearest source: far above the underflow at 2^−1020,
-/// so that nothing of a sum that is kept was lost there.
-const TOO_SMALL: f64 = 1.183e-271;
 
 struct ExactPlan {
     scene: Arc<Scene>,

@@ -135,6 +135,10 @@ impl FromStr for EngineKind {
     }
 }
 
+/// Sums below 2^−900 are taken again relative to the nearest source: far above the underflow at 2^−1020, so that nothing
+/// of a sum that is kept was lost there.
+const TOO_SMALL: f64 = 1.183e-271;
+
 /// The relative error that rounding alone can cause in sums of `terms` terms at a time, as a factor of D.
 ///
 /// A kernel value is wrong by a few roundings, and by its decay x times the relative error of the decay.

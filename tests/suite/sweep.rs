@@ -3,6 +3,7 @@
 //! `make test` runs a part of it; `make sweep` runs all and takes a while.
 
 use geosmooth::engine::EngineKind;
+use geosmooth::{Places, Sigma};
 
 use crate::problem::{Problem, Random, SHAPES, Shape, Space, all, smoother};
 
@@ -101,6 +102,23 @@ fn a_city_beyond_the_reach_of_the_lattice_is_not_forgotten() {
         let plan = smoother.clone().engine(engine).plan(&places, None).unwrap();
         let smoothed = all(&plan.apply(&[&values], None).unwrap()[0]);
         assert!((smoothed[5000] - 1.0).abs() < 1e-5, "{engine}: {}", smoothed[5000]);
+    }
+}
+
+#[test]
+fn blocks_are_told_apart_however_many_there_are() {
+    // Two crowds of moments 10¹³ σ apart, as of time stamps in microseconds: more blocks than 32 bits count.
+    let mut random = Random(8);
+    let near: Vec<f64> = (0..2000).map(|_| random.unit()).collect();
+    let moments = near.iter().copied().chain(near.iter().map(|x| x + 1e12)).collect();
+    let places = Places::index(vec![moments]).unwrap();
+    let values: Vec<f64> = (0..4000).map(|row| f64::from(row / 2000) + 0.1 * random.unit()).collect();
+    let smoother = smoother(Sigma::index(0.1).unwrap(), 1.0);
+    let run = |engine: EngineKind| {
+        all(&smoother.clone().engine(engine).plan(&places, None).unwrap().apply(&[&values], None).unwrap()[0])
+    };
+    for (row, (a, b)) in run(EngineKind::Exact).iter().zip(run(EngineKind::Fast)).enumerate() {
+        assert!((a - b).abs() <= 1.1e-6, "row {row}: {a} and {b}");
     }
 }
 

@@ -12,7 +12,8 @@ use crate::scene::{NOWHERE, Own, Scene};
 
 /// Most targets that share a walk.
 const TEAM: usize = 64;
-/// A team is at most this part of the reach across, so that its targets share most of their leaves.
+/// A team is at most this many reaches across; between 4 and 16 the time hardly changes (304k + 304k rows, σ = 0.001° to 0.1°,
+/// 2026-11-16).
 const TEAM_PER_REACH: f64 = 8.0;
 /// Sums that may be below two to this power are taken relative to the nearest source.
 const LOG_TOO_SMALL: f64 = -890.0;
@@ -41,9 +42,9 @@ pub(super) struct TargetSums {
 /// What is known of a target before its sums: the decay to a near source, and the logarithm of a number that D cannot
 /// be below.
 #[derive(Clone, Copy)]
-pub(super) struct Floor {
+struct Floor {
     decay: f64,
-    pub(super) log_mass: f64,
+    log_mass: f64,
 }
 
 /// Memory that is reused from team to team.

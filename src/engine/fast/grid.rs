@@ -25,7 +25,7 @@ impl Window {
 }
 
 /// The sums of one block of targets: for each target the mass and the columns.
-pub(super) struct Sums {
+pub(super) struct BlockSums {
     pub(super) places: Range<usize>,
     pub(super) values: Vec<f64>,
 }
@@ -55,7 +55,7 @@ impl Grid {
     }
 
     /// The sums at the targets, block by block.
-    pub(super) fn sums(&self, sources: &Cloud, targets: &Cloud, columns: &[&[f64]]) -> Vec<Sums> {
+    pub(super) fn sums(&self, sources: &Cloud, targets: &Cloud, columns: &[&[f64]]) -> Vec<BlockSums> {
         let nodes = self.spread(sources, columns);
         let mut total: Option<Blocks> = None;
         for &(weight, variance) in &self.mixture {
@@ -79,7 +79,7 @@ impl Grid {
         let dimensions = self.taps.ruler.window.dimensions;
         for turn in cube([0; 3], dimensions, self.taps.shape.blocks) {
             let now = |run: &&Run| {
-                (0..3).all(|k| run.key[k].rem_euclid(self.taps.shape.blocks as i32) == turn[k] || k < 3 - dimensions)
+                (0..3).all(|k| run.key[k].rem_euclid(self.taps.shape.blocks as i64) == turn[k] || k < 3 - dimensions)
             };
             self.sources.par_iter().filter(now).for_each(|run| {
                 let nodes = self.spread_run(run, cloud, columns);
@@ -134,7 +134,7 @@ impl Grid {
     }
 
     /// Nodes → points.
-    fn read(&self, run: &Run, cloud: &Cloud, total: &Blocks, columns: usize) -> Sums {
+    fn read(&self, run: &Run, cloud: &Cloud, total: &Blocks, columns: usize) -> BlockSums {
         let (n, dimensions) = (self.taps.ruler.window.nodes, self.taps.ruler.window.dimensions);
         let mut nodes = vec![0.0; columns * self.taps.shape.len()];
         let mut any = false;
@@ -153,7 +153,7 @@ impl Grid {
         if any {
             self.taps.read(run, cloud, &nodes, &mut values);
         }
-        Sums { places: run.places.clone(), values }
+        BlockSums { places: run.places.clone(), values }
     }
 }
 

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::window::Window;
 
 /// A block by its number along each axis; unused axes come first and are zero.
-pub(super) type Key = [i32; 3];
+pub(super) type Key = [i64; 3];
 
 /// Values at the nodes of some blocks: one column after another within a block.
 pub(super) struct Blocks {
@@ -38,8 +38,8 @@ impl Route {
     /// From the blocks of sources to those of targets; both ascend.
     pub(super) fn new(window: &Window, sources: &[Key], targets: &[Key]) -> Self {
         let axes = 3 - window.dimensions..3;
-        let (touched, reach) = (window.blocks_touched() as i32 - 1, window.blocks_reached() as i32);
-        let all_axes = |keys: &[Key], steps: RangeInclusive<i32>| {
+        let (touched, reach) = (window.blocks_touched() as i64 - 1, window.blocks_reached() as i64);
+        let all_axes = |keys: &[Key], steps: RangeInclusive<i64>| {
             axes.clone().fold(keys.to_vec(), |keys, axis| widen(&keys, axis, steps.clone()))
         };
         // Before each pass, the blocks from which those that are read can still be reached.
@@ -58,13 +58,13 @@ impl Route {
 
 /// Blocks whose points may read what sources in these blocks spread.
 pub(super) fn readers(window: &Window, sources: &[Key]) -> Vec<Key> {
-    let steps = (window.blocks_touched() - 1 + window.blocks_reached()) as i32;
+    let steps = (window.blocks_touched() - 1 + window.blocks_reached()) as i64;
     (3 - window.dimensions..3).fold(sources.to_vec(), |keys, axis| widen(&keys, axis, -steps..=steps))
 }
 
 /// All blocks so many steps along one axis from those given.
-fn widen(keys: &[Key], axis: usize, steps: RangeInclusive<i32>) -> Vec<Key> {
-    let step = |key: &Key, step: i32| std::array::from_fn(|k| key[k] + if k == axis { step } else { 0 });
+fn widen(keys: &[Key], axis: usize, steps: RangeInclusive<i64>) -> Vec<Key> {
+    let step = |key: &Key, step: i64| std::array::from_fn(|k| key[k] + if k == axis { step } else { 0 });
     let mut all: Vec<Key> = keys.iter().flat_map(|key| steps.clone().map(move |by| step(key, by))).collect();
     all.par_sort_unstable();
     all.dedup();
@@ -82,7 +82,7 @@ fn common(a: &[Key], b: &[Key]) -> Vec<Key> {
 }
 
 /// The blocks up to `reach` to either side along an axis.
-fn line(key: Key, axis: usize, reach: i32) -> impl Iterator<Item = Key> {
+fn line(key: Key, axis: usize, reach: i64) -> impl Iterator<Item = Key> {
     (-reach..=reach).map(move |step| {
         let mut other = key;
         other[axis] += step;
@@ -92,7 +92,7 @@ fn line(key: Key, axis: usize, reach: i32) -> impl Iterator<Item = Key> {
 
 /// All blocks from a corner on, so many along each axis.
 pub(super) fn cube(corner: Key, dimensions: usize, side: usize) -> impl Iterator<Item = Key> {
-    let extent = move |axis: usize| if axis < 3 - dimensions { 1 } else { side as i32 };
+    let extent = move |axis: usize| if axis < 3 - dimensions { 1 } else { side as i64 };
     (0..extent(0)).flat_map(move |a| {
         (0..extent(1)).flat_map(move |b| (0..extent(2)).map(move |c| [corner[0] + a, corner[1] + b, corner[2] + c]))
     })
@@ -100,7 +100,7 @@ pub(super) fn cube(corner: Key, dimensions: usize, side: usize) -> impl Iterator
 
 /// Convolves with the middle Gaussian of one variance, axis after axis.
 pub(super) fn convolve(window: &Window, variance: f64, route: &Route, from: &Blocks, columns: usize) -> Blocks {
-    let reach = window.blocks_reached() as i32;
+    let reach = window.blocks_reached() as i64;
     let matrices: Vec<Matrix> = (-reach..=reach).map(|step| Matrix::new(window, variance, step)).collect();
     let mut done: Option<Blocks> = None;
     for (pass, axis) in (3 - window.dimensions..3).enumerate() {
@@ -133,9 +133,9 @@ struct Matrix {
 
 impl Matrix {
     /// From the block `step` blocks on.
-    fn new(window: &Window, variance: f64, step: i32) -> Self {
+    fn new(window: &Window, variance: f64, step: i64) -> Self {
         let n = window.nodes as i64;
-        let entry = |from: i64, to: i64| window.middle(variance, to - from - i64::from(step) * n);
+        let entry = |from: i64, to: i64| window.middle(variance, to - from - step * n);
         let entries: Vec<f64> = (0..n).flat_map(|from| (0..n).map(move |to| entry(from, to))).collect();
         let reaches = |row: &usize| entries[row * window.nodes..(row + 1) * window.nodes].iter().any(|x| *x > 0.0);
         let start = (0..window.nodes).find(reaches).unwrap_or(window.nodes);

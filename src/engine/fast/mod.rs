@@ -33,7 +33,7 @@ use rayon::prelude::*;
 use self::direct::{Bench, Direct, TargetSums};
 use self::leaves::log2_below;
 use self::split::{Split, Thick};
-use super::{Engine, Plan, Progress, Sums};
+use super::{Engine, Plan, Progress, Sums, TOO_SMALL};
 use crate::error::Error;
 use crate::kernel::{Decay, WithDecay, with_decay};
 use crate::scene::{NOWHERE, Own, Scene};
@@ -95,8 +95,6 @@ struct Work<'a, D> {
     progress: &'a dyn Progress,
 }
 
-/// Sums below 2^−900 are taken again relative to the nearest source: nothing of larger ones was lost at 2^−1020.
-const TOO_SMALL: f64 = 1.183e-271;
 /// Targets that one task sums for.
 const TASK: usize = 1 << 12;
 /// Part of the tolerance that one box may use up when it is left out. Few boxes come near that, so that their
@@ -134,7 +132,7 @@ impl<D: Copy + Sync> Work<'_, D> {
         }
     }
 
-    fn write_lattice(&self, thick: &Thick, block: &grid::Sums, mut slot: Slot) {
+    fn write_lattice(&self, thick: &Thick, block: &grid::BlockSums, mut slot: Slot) {
         let layout = &self.plan.scene.layout;
         let sums = block.values.chunks_exact(self.columns.len());
         for (at, (place, sums)) in block.places.clone().zip(sums).enumerate() {

@@ -38,7 +38,7 @@ impl Ruler {
     fn key(&self, cloud: &Cloud, place: usize) -> Key {
         let mut key = [0; 3];
         for k in 0..self.window.dimensions {
-            key[self.first_axis() + k] = self.curve.cube(k, cloud.axes[k][place], self.side) as i32;
+            key[self.first_axis() + k] = self.curve.cube(k, cloud.axes[k][place], self.side) as i64;
         }
         key
     }

@@ -24,12 +24,12 @@ impl Taps {
 
     /// Adds the columns of some places of a block to the nodes around it, one column after another.
     pub(super) fn spread(&self, run: &Run, cloud: &Cloud, columns: &[&[f64]], nodes: &mut [f64]) {
-        Arch::new().dispatch(Spread { taps: self, run, cloud, columns, nodes });
+        Arch::new().dispatch(Wide { width: self.shape.width, work: Spread { taps: self, run, cloud, columns, nodes } });
     }
 
     /// Reads the nodes around a block at its places: for each place one value of each column.
     pub(super) fn read(&self, run: &Run, cloud: &Cloud, nodes: &[f64], values: &mut [f64]) {
-        Arch::new().dispatch(Read { taps: self, run, cloud, nodes, values });
+        Arch::new().dispatch(Wide { width: self.shape.width, work: Read { taps: self, run, cloud, nodes, values } });
     }
 }
 
@@ -151,6 +151,31 @@ impl Points {
     }
 }
 
+/// Work on rows of nodes that needs to know at compile time how wide they are.
+trait WithWidth {
+    fn run<S: Simd, const WIDTH: usize>(self);
+}
+
+/// Such work for a width that is known only now.
+struct Wide<W> {
+    width: usize,
+    work: W,
+}
+
+impl<W: WithWidth> WithSimd for Wide<W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        match self.width {
+            8 => self.work.run::<S, 8>(),
+            16 => self.work.run::<S, 16>(),
+            24 => self.work.run::<S, 24>(),
+            _ => self.work.run::<S, MOST_TAPS>(),
+        }
+    }
+}
+
 struct Spread<'a> {
     taps: &'a Taps,
     run: &'a Run,
@@ -159,21 +184,7 @@ struct Spread<'a> {
     nodes: &'a mut [f64],
 }
 
-impl WithSimd for Spread<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        match self.taps.shape.width {
-            8 => self.run::<S, 8>(),
-            16 => self.run::<S, 16>(),
-            24 => self.run::<S, 24>(),
-            _ => self.run::<S, 32>(),
-        }
-    }
-}
-
-impl Spread<'_> {
+impl WithWidth for Spread<'_> {
     #[inline(always)]
     fn run<S: Simd, const WIDTH: usize>(self) {
         let shape = &self.taps.shape;
@@ -207,21 +218,7 @@ struct Read<'a> {
     values: &'a mut [f64],
 }
 
-impl WithSimd for Read<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        match self.taps.shape.width {
-            8 => self.run::<S, 8>(),
-            16 => self.run::<S, 16>(),
-            24 => self.run::<S, 24>(),
-            _ => self.run::<S, 32>(),
-        }
-    }
-}
-
-impl Read<'_> {
+impl WithWidth for Read<'_> {
     #[inline(always)]
     fn run<S: Simd, const WIDTH: usize>(self) {
         let shape = &self.taps.shape;
