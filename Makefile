@@ -3,19 +3,25 @@
 VENV := target/interop-venv
 export GEOSMOOTH := $(CURDIR)/target/release/geosmooth
 
-.PHONY: test test-rust test-interop sweep check bench
+# The wheel is built in the same folder and from the same features, so that one build of each dependency does for all.
+PYTHON_VENV := target/python-venv
+WHEELS := target/wheels
+export PYO3_BUILD_EXTENSION_MODULE := 1
 
-# Without Python 3 the second part is skipped and said so; CI demands it.
+.PHONY: test test-rust test-interop test-python wheel notebook sweep check bench
+
+# Without Python 3 the other parts are skipped and said so; CI demands them.
 ifeq ($(CI)$(shell python3 -c 'import venv, ensurepip; print("here")' 2>/dev/null),)
 test: test-rust
-	@echo "skipped: the interop tests need python3 with venv"
+	@echo "skipped: the interop tests and the Python package need python3 with venv"
 else
-test: test-rust test-interop
+SCOPE := --workspace
+test: test-rust test-interop test-python
 endif
 
 # In release: the tests sum over many pairs, and share their build with the program.
 test-rust:
-	cargo test --release
+	cargo test --release $(SCOPE)
 
 # The fast engine against all pairs over every tolerance, width, layout and metric; `make test` does a part of it.
 sweep:
@@ -23,18 +29,37 @@ sweep:
 
 # Files from and for other programs, and everything that people throw at it.
 test-interop: $(VENV)/ready
-	cargo build --release
-	$(VENV)/bin/python -m pytest -q tests/interop
+	cargo build --release $(SCOPE)
+	$(VENV)/bin/python -m pytest -q -rs tests/interop
 
 $(VENV)/ready: tests/interop/requirements.txt
 	python3 -m venv $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
+# The Python package: its wheel in a fresh environment, tests, examples in docstrings and pages, types, the notebook.
+test-python: wheel
+	rm -rf $(PYTHON_VENV)
+	python3 -m venv $(PYTHON_VENV)
+	$(PYTHON_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r python/tests/requirements.txt $(WHEELS)/*.whl
+	cd python/tests && ../../$(PYTHON_VENV)/bin/python -m pytest -q -rs -c ../pyproject.toml --rootdir .. .
+	$(PYTHON_VENV)/bin/python python/tests/examples.py
+	cd python && ../$(PYTHON_VENV)/bin/python -m mypy
+	cd python/tests && ../../$(PYTHON_VENV)/bin/python -m mypy.stubtest geosmooth._core
+	$(PYTHON_VENV)/bin/python python/tests/notebook.py
+
+wheel: $(VENV)/ready
+	rm -rf $(WHEELS)
+	cd python && ../$(VENV)/bin/python -m maturin build --release --quiet --out ../$(WHEELS)
+
+# Runs the notebook and keeps what it shows.
+notebook:
+	$(PYTHON_VENV)/bin/python python/tests/notebook.py --keep
+
 check:
 	cargo fmt --check
-	cargo clippy --release --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --release --no-deps
+	cargo clippy --release --all-targets $(SCOPE) -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --release --no-deps $(SCOPE)
 
 bench:
 	cargo bench

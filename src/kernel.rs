@@ -13,7 +13,7 @@ pub(crate) const LANES: usize = 16;
 /// One number for each of [`LANES`] pairs.
 pub(crate) type Lanes = [f64; LANES];
 
-/// Beyond this decay the kernel is treated as nothing: 2^−1020 is the edge of the normal numbers.
+/// From this decay on the kernel is nothing: 2^−1020 is the edge of the normal numbers.
 pub(crate) const VANISHED: f64 = 1020.0;
 
 /// Relative error of one kernel value apart from that of its decay: the polynomial's 4.3e-17 and the
@@ -93,22 +93,24 @@ const ARC_HALF: [f64; 19] = [
     2.782_396_892_244_486,
 ];
 
-/// `2^−x` for x ≥ 0, to about one unit in the last place; x beyond [`VANISHED`] counts as [`VANISHED`].
+/// `2^−x` for x ≥ 0, to about one unit in the last place; nothing from [`VANISHED`] on, and for what is not a number.
+///
+/// Nothing rather than very little: numbers below the normal ones take a hundred times as long to add.
 #[inline(always)]
 pub(crate) fn exp2_minus<S: Simd>(x: f64) -> f64 {
     /// Adding 1.5·2⁵² leaves the nearest integer in the low bits.
     const TO_INTEGER: f64 = 6_755_399_441_055_744.0;
-    let minus = -(if x < VANISHED { x } else { VANISHED });
-    let shifted = minus + TO_INTEGER;
-    let fraction = minus - (shifted - TO_INTEGER);
+    let shifted = TO_INTEGER - x;
+    let fraction = (TO_INTEGER - shifted) - x;
     let mantissa = horner::<S, 12>(&EXP2, fraction);
-    f64::from_bits(mantissa.to_bits().wrapping_add(shifted.to_bits() << 52))
+    let power = f64::from_bits(mantissa.to_bits().wrapping_add(shifted.to_bits() << 52));
+    if x < VANISHED { power } else { 0.0 }
 }
 
 /// A metric as the inner loops see it: places with `A` axes, and how the kernel decays between them.
 pub(crate) trait Decay<const A: usize>: Copy + Send + Sync + 'static {
-    /// `−log₂ K` between each of [`LANES`] places and one place.
-    fn lanes<S: Simd>(self, many: &[Lanes; A], one: &[f64; A]) -> Lanes;
+    /// `−log₂ K` between each of some places and one place.
+    fn lanes<S: Simd, const L: usize>(self, many: &[[f64; L]; A], one: &[f64; A]) -> [f64; L];
 
     /// The square of the straight distance below which the decay stays at or under `decay`: no place
     /// farther than that in the first three axes can have a smaller one.
@@ -126,9 +128,9 @@ pub(crate) struct Plane<const A: usize> {
 
 impl<const A: usize> Decay<A> for Plane<A> {
     #[inline(always)]
-    fn lanes<S: Simd>(self, many: &[Lanes; A], one: &[f64; A]) -> Lanes {
-        let mut decay = [0.0; LANES];
-        for l in 0..LANES {
+    fn lanes<S: Simd, const L: usize>(self, many: &[[f64; L]; A], one: &[f64; A]) -> [f64; L] {
+        let mut decay = [0.0; L];
+        for l in 0..L {
             let first = many[0][l] - one[0];
             let mut square = first * first;
             for k in 1..A {
@@ -159,7 +161,7 @@ impl Sphere {
     /// Quarter of the squared length of `u + sign·v`: the haversine of the angle between them, or of what
     /// is left of it to 180°.
     #[inline(always)]
-    fn haversine<S: Simd>(many: &[Lanes; 6], one: &[f64; 6], sign: f64, l: usize) -> f64 {
+    fn haversine<S: Simd, const L: usize>(many: &[[f64; L]; 6], one: &[f64; 6], sign: f64, l: usize) -> f64 {
         let mut square = 0.0;
         for k in 0..3 {
             let difference = (many[k][l] + sign * one[k]) + (many[k + 3][l] + sign * one[k + 3]);
@@ -171,23 +173,23 @@ impl Sphere {
 
 impl Decay<6> for Sphere {
     #[inline(always)]
-    fn lanes<S: Simd>(self, many: &[Lanes; 6], one: &[f64; 6]) -> Lanes {
-        let mut haversine = [0.0; LANES];
+    fn lanes<S: Simd, const L: usize>(self, many: &[[f64; L]; 6], one: &[f64; 6]) -> [f64; L] {
+        let mut haversine = [0.0; L];
         for (l, haversine) in haversine.iter_mut().enumerate() {
-            *haversine = Self::haversine::<S>(many, one, -1.0, l);
+            *haversine = Self::haversine::<S, L>(many, one, -1.0, l);
         }
-        let mut decay = [0.0; LANES];
+        let mut decay = [0.0; L];
         // Within 20° of arc a short polynomial does; almost all pairs of almost all runs are that near.
         if haversine.iter().all(|&h| h <= 1.0 / 32.0) {
-            for l in 0..LANES {
+            for l in 0..L {
                 let h = haversine[l];
                 decay[l] = 4.0 * self.scale * (h * horner::<S, 8>(&ARC_NEAR, h));
             }
             return decay;
         }
-        for l in 0..LANES {
+        for l in 0..L {
             // Beyond 90° the angle is measured from the antipode, where the haversine itself has no digits left.
-            let rest = Self::haversine::<S>(many, one, 1.0, l);
+            let rest = Self::haversine::<S, L>(many, one, 1.0, l);
             let near = haversine[l] <= 0.5;
             let h = if near { haversine[l] } else { rest };
             let quarter_square = h * horner::<S, 19>(&ARC_HALF, h);
@@ -257,8 +259,8 @@ mod tests {
 
     #[test]
     fn exp2_at_the_ends() {
-        let ends = pulp::Arch::new().dispatch(Evaluate(&[0.0, VANISHED, 1e9, f64::INFINITY]));
-        assert_eq!(ends, [1.0, (-VANISHED).exp2(), (-VANISHED).exp2(), (-VANISHED).exp2()]);
+        let ends = pulp::Arch::new().dispatch(Evaluate(&[0.0, VANISHED - 1.0, VANISHED, 1e9, f64::INFINITY, f64::NAN]));
+        assert_eq!(ends, [1.0, (1.0 - VANISHED).exp2(), 0.0, 0.0, 0.0, 0.0]);
     }
 
     struct OnSphere([f64; 6], [f64; 6]);
@@ -268,7 +270,7 @@ mod tests {
 
         #[inline(always)]
         fn with_simd<S: Simd>(self, _: S) -> f64 {
-            Sphere { scale: 1.0 }.lanes::<S>(&self.0.map(|part| [part; LANES]), &self.1)[0]
+            Sphere { scale: 1.0 }.lanes::<S, LANES>(&self.0.map(|part| [part; LANES]), &self.1)[0]
         }
     }
 

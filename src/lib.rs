@@ -34,13 +34,20 @@
 //! | `space` | σ with its unit, the metric that the unit picks, unit vectors of twice the usual precision |
 //! | `points` | [`Places`]: rows with a place each, checked once |
 //! | [`scene`] | targets and weighted sources laid out: coincident rows merged, places along a curve |
+//! | `simd` | the instruction set that inner loops run on |
 //! | `kernel` | the Gaussian on many pairs at once, for each metric |
 //! | [`engine`] | the sums `D`, `N` and the error mass `E` at each target: `exact`, `sparse`, `fast`, `auto` |
+//! | `influence` | those sums at each row for one set of sources and any σ: what tuning, correcting and diagnosis are written on |
+//! | `sums` | [`kernel_sums`] and [`kernel_average`]: the same for programs of one's own |
 //! | `smoother` | [`Smoother`]: post-estimation smoothing on those sums |
-//! | `score` | R², RMSE, MAE |
-//! | [`io`] | Parquet and GeoParquet in and out |
-//! | [`report`] | results to text and pictures |
-//! | [`cli`] | the subcommands; the only code that prints or exits |
+//! | `correct` | [`Correction`]: spreading the errors at labelled rows first |
+//! | [`tune`], [`diagnose`] | choosing parameters on rows whose truth is known; why smoothing helps or not |
+//! | [`baseline`] | the methods that the paper compares smoothing with, tuned and scored beside it |
+//! | `score` | R², RMSE, MAE, MAPE and the median error |
+//! | [`experiment`] | the experiments of the paper |
+//! | [`io`] | Parquet and GeoParquet in and out, Arrow tables in |
+//! | [`report`] | results to text, pictures and pages |
+//! | [`cli`] | the subcommands; the only code that prints or exits; [`cli::call`] is them for programs, the Python package first |
 //!
 //! The main job is four hops long: `cli::smooth` reads, [`Smoother::plan`] lays out the scene and lets an engine plan,
 //! [`SmoothingPlan::apply`] asks it for sums, and the innermost loops are `kernel::exp2_minus` over lanes.
@@ -52,22 +59,37 @@
 //! - The same bits for any number of threads: every sum has one owner and one order.
 //! - A constant column comes back bit for bit, and no value leaves the range of its sources.
 
+pub mod baseline;
+mod chance;
 pub mod cli;
+mod correct;
+pub mod diagnose;
 pub mod engine;
 mod error;
+pub mod experiment;
+mod influence;
 pub mod io;
 mod kernel;
 #[doc = include_str!("../docs/method.md")]
 pub mod method {}
+mod parameters;
 mod points;
 pub mod report;
 pub mod scene;
 mod score;
+mod simd;
 mod smoother;
 mod space;
+mod span;
+mod sums;
+pub mod tune;
 
+pub use correct::{Corrected, Correction, LabelledRows};
+pub use engine::EngineOptions;
 pub use error::{Error, bytes};
+pub use parameters::{CorrectParameters, Parameters, PlaceColumns};
 pub use points::Places;
-pub use score::Score;
+pub use score::{Measure, Score};
 pub use smoother::{Smoothed, Smoother, SmoothingPlan, WeightBatch, smooth};
 pub use space::{Degrees, EARTH_RADIUS, Metres, Metric, Sigma, great_circle};
+pub use sums::{KernelSums, kernel_average, kernel_sums};

@@ -82,6 +82,56 @@ impl Places {
         Ok(self)
     }
 
+    /// Some of the rows, in the order given.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn select(&self, rows: &[usize]) -> Self {
+        let pick = |axis: &Vec<f64>| rows.iter().map(|&row| axis[row]).collect();
+        Self {
+            kind: self.kind,
+            axes: self.axes.iter().map(pick).collect(),
+            groups: self.groups.as_ref().map(|groups| rows.iter().map(|&row| groups[row]).collect()),
+            rows: rows.len(),
+        }
+    }
+
+    /// The rows of several places of one kind behind each other.
+    pub(crate) fn concatenated(parts: &[&Self]) -> Self {
+        let Some(first) = parts.first() else {
+            return Self { kind: Kind::Index, axes: Vec::new(), groups: None, rows: 0 };
+        };
+        let axis = |k: usize| parts.iter().flat_map(|part| part.axes[k].iter().copied()).collect();
+        Self {
+            kind: first.kind,
+            axes: (0..first.axes.len()).map(axis).collect(),
+            groups: first
+                .groups
+                .is_some()
+                .then(|| parts.iter().flat_map(|part| (0..part.rows).map(|row| part.group(row))).collect()),
+            rows: parts.iter().map(|part| part.rows).sum(),
+        }
+    }
+
+    /// The bits of a row's place and group and of a value: equal for equal rows.
+    pub(crate) fn fingerprint(&self, row: usize, value: f64) -> Vec<u64> {
+        let place = self.axes.iter().map(|axis| axis[row].to_bits());
+        place.chain([u64::from(self.group(row)), value.to_bits()]).collect()
+    }
+
+    /// The columns as they came in: latitude and longitude, or the index columns.
+    #[must_use]
+    pub fn axes(&self) -> &[Vec<f64>] {
+        &self.axes
+    }
+
+    /// Whether places are latitudes and longitudes.
+    #[must_use]
+    pub fn is_geographic(&self) -> bool {
+        self.kind == Kind::LatLon
+    }
+
     /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -97,6 +147,11 @@ impl Places {
     /// The group of a row; all rows are in group 0 unless said otherwise.
     pub(crate) fn group(&self, row: usize) -> u32 {
         self.groups.as_ref().map_or(0, |groups| groups[row])
+    }
+
+    /// Whether rows may be in different groups.
+    pub(crate) fn has_groups(&self) -> bool {
+        self.groups.is_some()
     }
 
     /// The metric that σ picks for these places.
@@ -116,6 +171,14 @@ impl Places {
         }
     }
 
+    /// A σ of one in the unit that suits the places unless somebody says otherwise: metres, or that of the index columns.
+    pub(crate) fn unit_sigma(&self) -> Result<Sigma, Error> {
+        match self.kind {
+            Kind::LatLon => Sigma::metres(1.0),
+            Kind::Index => Sigma::index(1.0),
+        }
+    }
+
     /// Distances must stay finite when counted in σ.
     fn check_span(&self, sigma: f64) -> Result<(), Error> {
         let limit = LARGEST_INDEX * sigma;
@@ -132,6 +195,7 @@ impl Places {
     }
 
     /// The coordinates of a row in the axes of the metric.
+    #[inline]
     pub(crate) fn coordinates<const A: usize>(&self, row: usize, metric: Metric) -> [f64; A] {
         match metric {
             Metric::Sphere => {

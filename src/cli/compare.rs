@@ -1,15 +1,19 @@
 //! `geosmooth compare`: the engines side by side on one problem, against all pairs.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use serde::Serialize;
 
-use super::options::{Data, DataArgs, KernelArgs, RunArgs};
-use super::terminal::{self, Bar};
-use crate::engine::EngineKind;
+use super::caller::Caller;
+use super::data::Data;
+use super::options::{DataArgs, RunArgs, Told};
+use super::pages::{EngineErrors, ReportArgs, compare_page};
+use super::recipe::{KernelArgs, Recipe};
+use crate::engine::{EngineKind, EngineOptions};
 use crate::error::Error;
-use crate::report::{share, table};
-use crate::smoother::{Smoothed, Smoother};
+use crate::report::{Page, Table, share, table};
+use crate::smoother::Smoothed;
 
 /// Runs several engines on the same rows and shows how fast and how far from exact each is.
 ///
@@ -18,6 +22,9 @@ use crate::smoother::{Smoothed, Smoother};
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
+    /// Rows to predict: a Parquet file, a directory or a quoted glob of them
+    #[arg(long, value_name = "FILES", help_heading = "Data")]
+    test: PathBuf,
     #[command(flatten)]
     data: DataArgs,
     #[command(flatten)]
@@ -35,16 +42,27 @@ pub(super) struct Args {
     )]
     engines: Vec<String>,
     #[command(flatten)]
-    running: RunArgs,
+    report: ReportArgs,
+    #[command(flatten)]
+    pub(super) running: RunArgs,
 }
 
 const EXAMPLES: &str = "\
 Example:
   geosmooth compare --train sold.parquet --test unsold.parquet --label price --prediction model --sigma 500m --tolerance 1e-4";
 
+/// What the comparison gave.
+#[derive(Debug)]
+pub struct Compared {
+    /// A line for each engine.
+    pub told: Told,
+    /// The errors of each engine, row by row.
+    pub errors: Vec<EngineErrors>,
+}
+
 /// What was found.
 #[derive(Serialize)]
-pub(super) struct Comparison {
+struct Comparison {
     reference: &'static str,
     engines: Vec<Line>,
 }
@@ -61,63 +79,70 @@ struct Line {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Error> {
-    args.running.start()?;
+    args.running.show(|caller| Ok(perform(args, caller)?.told))
+}
+
+pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Compared, Error> {
     let engines = args.engines.iter().map(|name| name.parse()).collect::<Result<Vec<EngineKind>, _>>()?;
-    let inputs = args.data.open()?;
+    let recipe = args.kernel.recipe(Some(args.c), &args.data, caller)?;
+    let inputs = args.data.open(&args.test, Some(&recipe), caller)?;
     let memory = args.running.memory_for_matrix(inputs.rows(), inputs.predictions.len())?;
-    let smoother = args.kernel.smoother(args.c, EngineKind::Exact, memory)?;
-    let data = args.data.read(&inputs, args.running.quiet)?;
-    let comparison = compare(&smoother, &engines, args.kernel.tolerance, &data, args.running.quiet)?;
-    if args.running.json {
-        terminal::print(&(serde_json::to_string(&comparison).unwrap_or_default() + "\n"))
-    } else if args.running.quiet {
-        Ok(())
-    } else {
-        terminal::print(&comparison.for_people())
+    let options = args.kernel.accuracy().options(EngineKind::Exact, memory)?;
+    let data = args.data.read(&inputs, caller)?;
+    let run = Run { recipe: &recipe, c: args.c, options, data: &data, caller };
+    let report = args.report.prepare(inputs.all())?;
+    let (comparison, errors) = run.compare(&engines, args.kernel.accuracy().tolerance)?;
+    if let Some(report) = report {
+        report.write(&comparison.page(&errors))?;
     }
+    Ok(Compared { told: Told::new(&comparison, comparison.for_people()), errors })
 }
 
-/// Runs each engine on the data; all pairs are the reference, whether listed or not.
-pub(super) fn compare(
-    smoother: &Smoother,
-    engines: &[EngineKind],
-    tolerance: f64,
-    data: &Data,
-    quiet: bool,
-) -> Result<Comparison, Error> {
-    let (reference, exact) = timed(smoother, EngineKind::Exact, data, quiet)?;
-    let mut lines = Vec::new();
-    for &engine in engines {
-        let (smoothed, mut line) = if engine == EngineKind::Exact {
-            (reference.clone(), exact.clone())
-        } else {
-            timed(smoother, engine, data, quiet)?
+/// What the engines are compared on.
+struct Run<'a> {
+    recipe: &'a Recipe,
+    c: f64,
+    options: EngineOptions,
+    data: &'a Data,
+    caller: &'a Caller<'a>,
+}
+
+impl Run<'_> {
+    /// Runs each engine on the data; all pairs are the reference, whether listed or not.
+    fn compare(&self, engines: &[EngineKind], tolerance: f64) -> Result<(Comparison, Vec<EngineErrors>), Error> {
+        let (reference, exact) = self.timed(EngineKind::Exact)?;
+        let (mut lines, mut all_errors) = (Vec::new(), Vec::new());
+        for &engine in engines {
+            let (smoothed, mut line) =
+                if engine == EngineKind::Exact { (reference.clone(), exact.clone()) } else { self.timed(engine)? };
+            let errors: Vec<f64> =
+                reference.iter().zip(&smoothed).flat_map(|(exact, other)| relative_errors(exact, other)).collect();
+            line.max_error = errors.iter().copied().fold(0.0, f64::max);
+            line.mean_error = errors.iter().sum::<f64>() / errors.len().max(1) as f64;
+            line.within_tolerance = line.max_error <= tolerance;
+            lines.push(line);
+            all_errors.push(EngineErrors { engine: engine.name(), errors });
+        }
+        Ok((Comparison { reference: EngineKind::Exact.name(), engines: lines }, all_errors))
+    }
+
+    fn timed(&self, engine: EngineKind) -> Result<(Vec<Smoothed>, Line), Error> {
+        let (start, options, data) = (Instant::now(), self.options.engine(engine), self.data);
+        let labelled = data.train.as_ref().map(|train| &train.places);
+        let smoother = self.recipe.smoother(self.c, options)?;
+        let plan = smoother.plan_with(&data.test.places, labelled, &*self.caller.phase("plan"))?;
+        let smoothed = data.smooth(&plan, self.recipe.correction, &options, &*self.caller.phase("apply"))?;
+        let line = Line {
+            engine: engine.name(),
+            seconds: start.elapsed().as_secs_f64(),
+            max_error: 0.0,
+            mean_error: 0.0,
+            bound: smoothed.iter().flat_map(Smoothed::relative_bounds).fold(0.0, f64::max),
+            nonzeros: plan.matrix().map(crate::engine::Matrix::nonzeros),
+            within_tolerance: true,
         };
-        let errors: Vec<f64> =
-            reference.iter().zip(&smoothed).flat_map(|(exact, other)| relative_errors(exact, other)).collect();
-        line.max_error = errors.iter().copied().fold(0.0, f64::max);
-        line.mean_error = errors.iter().sum::<f64>() / errors.len().max(1) as f64;
-        line.within_tolerance = line.max_error <= tolerance;
-        lines.push(line);
+        Ok((smoothed, line))
     }
-    Ok(Comparison { reference: EngineKind::Exact.name(), engines: lines })
-}
-
-fn timed(smoother: &Smoother, engine: EngineKind, data: &Data, quiet: bool) -> Result<(Vec<Smoothed>, Line), Error> {
-    let start = Instant::now();
-    let labelled = data.train.as_ref().map(|train| &train.places);
-    let plan = smoother.clone().engine(engine).plan_with(&data.test.places, labelled, &Bar::new("plan", quiet))?;
-    let smoothed = plan.apply_with(&data.predictions(), data.labels(), &Bar::new("apply", quiet))?;
-    let line = Line {
-        engine: engine.name(),
-        seconds: start.elapsed().as_secs_f64(),
-        max_error: 0.0,
-        mean_error: 0.0,
-        bound: smoothed.iter().flat_map(Smoothed::relative_bounds).fold(0.0, f64::max),
-        nonzeros: plan.matrix().map(crate::engine::Matrix::nonzeros),
-        within_tolerance: true,
-    };
-    Ok((smoothed, line))
 }
 
 fn relative_errors(exact: &Smoothed, other: &Smoothed) -> Vec<f64> {
@@ -128,19 +153,41 @@ fn relative_errors(exact: &Smoothed, other: &Smoothed) -> Vec<f64> {
         .collect()
 }
 
+const HEADER: [&str; 7] =
+    ["engine", "seconds", "max error", "mean error", "proven bound", "non-zeros", "within tolerance"];
+
 impl Comparison {
-    pub(super) fn for_people(&self) -> String {
-        let rows = self.engines.iter().map(|line| {
-            vec![
-                line.engine.to_owned(),
-                format!("{:.3}", line.seconds),
-                share(line.max_error),
-                share(line.mean_error),
-                share(line.bound),
-                line.nonzeros.map_or("-".to_owned(), |count| crate::report::number(count as usize)),
-                if line.within_tolerance { "yes" } else { "NO" }.to_owned(),
-            ]
-        });
-        table(&["engine", "seconds", "max error", "mean error", "proven bound", "non-zeros", "within tolerance"], rows)
+    fn for_people(&self) -> String {
+        table(&HEADER, self.engines.iter().map(Line::cells))
+    }
+
+    fn page(&self, errors: &[EngineErrors]) -> Page {
+        let table = Table {
+            caption: "Errors are relative to the range of the values; the bound is what the engine proved by itself"
+                .to_owned(),
+            header: HEADER.map(str::to_owned).to_vec(),
+            rows: self.engines.iter().map(Line::cells).collect(),
+        };
+        let within = self.engines.iter().all(|line| line.within_tolerance);
+        let lead = if within {
+            "Every engine keeps the tolerance on every row."
+        } else {
+            "Not every engine keeps the tolerance."
+        };
+        compare_page(lead.to_owned(), table, errors)
+    }
+}
+
+impl Line {
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.engine.to_owned(),
+            format!("{:.3}", self.seconds),
+            share(self.max_error),
+            share(self.mean_error),
+            share(self.bound),
+            self.nonzeros.map_or("-".to_owned(), |count| crate::report::number(count as usize)),
+            if self.within_tolerance { "yes" } else { "NO" }.to_owned(),
+        ]
     }
 }

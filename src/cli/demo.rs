@@ -3,38 +3,38 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Parser as _;
 
 use super::{Cli, run as run_command, terminal};
 use crate::error::Error;
-use crate::io::{Input, Output};
-use crate::report::{MapPanel, draw_maps};
+use crate::io::Output;
 
-/// Smooths the predictions of real models for real house sales, and shows what it gained.
+/// Tunes, smooths, compares and diagnoses the predictions of a real model for real house sales.
 ///
-/// 8,452 sales in Lucas County, Ohio, priced by models that know the houses but not where they stand, are smoothed together
-/// with 8,453 sales whose prices are known. Writes the sample, the result and a map into a folder.
+/// Sales in Lucas County, Ohio, priced by a model that knows the houses but not where they stand: how to smooth is found on
+/// 8,452 of them, then 8,452 others are smoothed together with 8,453 whose prices are known. Writes the sample, the results
+/// and pages to look at into a folder.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Folder for the sample, the result and the picture; files of the same name are replaced
+    /// Folder for the sample, the results and the pages; files of the same name are replaced
     #[arg(long, value_name = "DIR", default_value = "geosmooth-demo")]
     out: PathBuf,
 }
 
-const TRAIN: &[u8] = include_bytes!("../../data-samples/train.parquet");
-const TEST: &[u8] = include_bytes!("../../data-samples/test.parquet");
+/// The house sales that come with the program.
+pub(super) const SAMPLE: [(&str, &[u8]); 3] = [
+    ("train.parquet", include_bytes!("../../data-samples/train.parquet")),
+    ("validation.parquet", include_bytes!("../../data-samples/validation.parquet")),
+    ("test.parquet", include_bytes!("../../data-samples/test.parquet")),
+];
 
 const INTRODUCTION: &str = "\
-House sales in Lucas County, Ohio: 8,452 to predict, 8,453 whose prices are known. Three models priced them
-by size, age and so on, without knowing where they stand. All prices are natural logarithms.
+House sales in Lucas County, Ohio, 1993 to 1998. A model (XGBoost) priced them by size, age and so on, without knowing
+where they stand; prices are natural logarithms. Three sets of sales: 8,453 whose prices are known, 8,452 to choose the
+parameters on, 8,452 to predict.
 ";
-
-/// Chosen on the validation rows for `xgb` (`data-samples/tune_by_hand.py`).
-const SIGMA: &str = "100m";
-const C: &str = "0.46";
-const LABEL_WEIGHT: &str = "32";
 
 pub(super) fn run(args: &Args) -> Result<(), Error> {
     let out = &args.out;
@@ -45,42 +45,66 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
         hint: "choose another with --out",
     };
     fs::create_dir_all(out).map_err(failed)?;
-    let (train, test, smoothed, map) =
-        (out.join("train.parquet"), out.join("test.parquet"), out.join("smoothed.parquet"), out.join("map.svg"));
-    Output::create(&train, true, &[])?.write_bytes(TRAIN)?;
-    Output::create(&test, true, &[])?.write_bytes(TEST)?;
-
+    for (name, bytes) in SAMPLE {
+        Output::create(&out.join(name), true, &[])?.write_bytes(bytes)?;
+    }
     terminal::print(INTRODUCTION)?;
-    let data = ["--train".as_ref(), train.as_os_str(), "--test".as_ref(), test.as_os_str()].map(OsString::from);
-    let request = |predictions: &str| {
-        let kernel = [
-            "--label",
-            "log_price",
-            "--prediction",
-            predictions,
-            "--sigma",
-            SIGMA,
-            "--label-weight",
-            LABEL_WEIGHT,
-            "--c",
-            C,
-        ];
-        data.iter().cloned().chain(kernel.map(OsString::from)).collect::<Vec<_>>()
-    };
-    let mut smooth = request("xgb,ridge,rff");
-    smooth.extend(["--certificate".into(), "--overwrite".into(), "-o".into(), smoothed.clone().into_os_string()]);
-    follow("smooth", &smooth)?;
-    follow("compare", &request("xgb"))?;
+    let folder = Folder { out };
+    let train = folder.flag("--train", "train.parquet");
+    let validation = folder.flag("--validation", "validation.parquet");
+    let test = folder.flag("--test", "test.parquet");
+    let tuned = folder.flag("--params", "tuned.json");
+    let columns = ["--label", "log_price", "--prediction", "xgb", "--train-prediction", "xgb_oof"].map(OsString::from);
 
-    Output::create(&map, true, &[])?.write_bytes(draw(&smoothed)?.as_bytes())?;
-    terminal::print(&format!("\nA map of the errors before and after is in {}\n", map.display()))
+    follow(
+        "How to smooth?",
+        "tune",
+        [&train[..], &validation, &columns, &folder.flag("-o", "tuned.json"), &folder.report("tuning")],
+    )?;
+    follow(
+        "Smooth the others that way.",
+        "smooth",
+        [
+            &train[..],
+            &test,
+            &tuned,
+            &["--certificate".into()],
+            &folder.flag("-o", "smoothed.parquet"),
+            &folder.report("smoothing"),
+        ],
+    )?;
+    follow(
+        "Is the approximation as good as it says?",
+        "compare",
+        [&train[..], &test, &tuned, &folder.report("engines")],
+    )?;
+    follow("Why does it help?", "diagnose", [&train[..], &validation, &tuned, &folder.report("diagnosis")])?;
+    let page = out.join("smoothing").join("index.html");
+    terminal::print(&format!("\nLook at it: open {} in a browser, and the pages beside it.\n", page.display()))
 }
 
-/// Prints a command and runs it.
-fn follow(subcommand: &str, arguments: &[OsString]) -> Result<(), Error> {
+/// The folder of the demo, in arguments.
+struct Folder<'a> {
+    out: &'a PathBuf,
+}
+
+impl Folder<'_> {
+    fn flag(&self, flag: &str, file: &str) -> [OsString; 2] {
+        [flag.into(), self.out.join(file).into_os_string()]
+    }
+
+    fn report(&self, folder: &str) -> [OsString; 3] {
+        let [flag, folder] = self.flag("--report", folder);
+        [flag, folder, "--overwrite".into()]
+    }
+}
+
+/// Prints a question and a command, then runs the command.
+fn follow<const N: usize>(question: &str, subcommand: &str, arguments: [&[OsString]; N]) -> Result<(), Error> {
+    let arguments: Vec<OsString> = arguments.concat();
     let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    terminal::print(&format!("\n$ geosmooth {subcommand} {}\n", words.join(" ")))?;
-    let line = ["geosmooth".into(), subcommand.into()].into_iter().chain(arguments.iter().cloned());
+    terminal::print(&format!("\n{question}\n$ geosmooth {subcommand} {}\n", words.join(" ")))?;
+    let line = ["geosmooth".into(), subcommand.into()].into_iter().chain(arguments);
     match Cli::try_parse_from(line) {
         Ok(cli) => run_command(cli.command),
         Err(error) => Err(Error::Contradiction {
@@ -88,21 +112,4 @@ fn follow(subcommand: &str, arguments: &[OsString]) -> Result<(), Error> {
             hint: "choose another folder with --out".to_owned(),
         }),
     }
-}
-
-/// The errors of `xgb` on the map, before and after.
-fn draw(smoothed: &Path) -> Result<String, Error> {
-    let mut columns = Input::open(smoothed)?
-        .numbers(&["latitude", "longitude", "log_price", "xgb", "xgb_smoothed"])?
-        .into_iter()
-        .map(|column| column.values);
-    let mut next = || columns.next().unwrap_or_default();
-    let places: Vec<(f64, f64)> = next().into_iter().zip(next()).collect();
-    let truth = next();
-    let errors = |values: Vec<f64>| values.iter().zip(&truth).map(|(value, truth)| value - truth).collect();
-    let panels = [
-        MapPanel { title: "Errors of the model's predictions".to_owned(), places: &places, values: errors(next()) },
-        MapPanel { title: "Errors after smoothing".to_owned(), places: &places, values: errors(next()) },
-    ];
-    draw_maps(&panels, 0.6, "predicted minus true log price, mean of each square: blue too low, red too high")
 }

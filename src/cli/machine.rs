@@ -76,18 +76,19 @@ impl Stopwatch {
     }
 }
 
-/// Starts the threads that all parallel work shares.
-pub(super) fn start_threads(count: Option<usize>) -> Result<(), Error> {
-    let Some(count) = count else { return Ok(()) };
-    if !(1..=1024).contains(&count) {
+/// Threads of a run's own, as many as asked for or one for each core: a program that forks or calls from several threads
+/// shares none between runs.
+pub(super) fn threads(count: Option<usize>) -> Result<rayon::ThreadPool, Error> {
+    if let Some(count) = count.filter(|count| !(1..=1024).contains(count)) {
         return Err(Error::Parameter { name: "--threads", value: count.to_string(), expected: "between 1 and 1024" });
     }
-    rayon::ThreadPoolBuilder::new().num_threads(count).build_global().map_err(|error| Error::Io {
+    let failed = |error| Error::Io {
         action: "cannot start threads for",
         path: "geosmooth".into(),
         source: std::io::Error::other(error),
         hint: "ask for fewer with --threads",
-    })
+    };
+    rayon::ThreadPoolBuilder::new().num_threads(count.unwrap_or(0)).build().map_err(failed)
 }
 
 #[cfg(test)]

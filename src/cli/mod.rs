@@ -1,13 +1,25 @@
-//! The command line: one file for each subcommand, and what they share. The only code that prints or exits.
+//! The command line: one file for each subcommand, and what they share. The only code that prints or exits. [`call`] is the
+//! same for programs.
 
+pub mod call;
+mod caller;
 mod compare;
 mod completions;
+mod data;
 mod demo;
+mod diagnose;
+mod lists;
 mod machine;
+mod methods;
 mod options;
+mod pages;
+mod recipe;
+mod reproduce;
 mod smooth;
 mod table;
 mod terminal;
+mod tune;
+mod weights;
 
 use std::process::ExitCode;
 
@@ -26,7 +38,11 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Smooth(Box<smooth::Args>),
+    Tune(Box<tune::Args>),
     Compare(Box<compare::Args>),
+    Diagnose(Box<diagnose::Args>),
+    Methods(Box<methods::Args>),
+    Reproduce(Box<reproduce::Args>),
     Demo(demo::Args),
     Completions(completions::Args),
 }
@@ -59,7 +75,11 @@ pub fn main() -> ExitCode {
 fn run(command: Command) -> Result<(), Error> {
     match command {
         Command::Smooth(args) => smooth::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Diagnose(args) => diagnose::run(&args),
+        Command::Methods(args) => methods::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Completions(args) => completions::run(&args),
     }

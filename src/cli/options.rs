@@ -1,52 +1,51 @@
-//! Options that several subcommands share, and the work of turning them into a smoother and its data.
+//! Options that several subcommands share.
 
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use serde::Serialize;
 
+use super::caller::{Caller, Memory};
 use super::machine::{self, Bytes};
-use super::table::{Table, Wanted};
-use super::terminal;
-use crate::engine::EngineKind;
+use super::terminal::{self, Terminal};
 use crate::error::Error;
-use crate::io::{CoordinateRequest, Groups, Input};
-use crate::smoother::Smoother;
-use crate::space::Sigma;
 
-/// The files and their columns.
+/// The labelled rows, and the columns of all rows.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Data")]
 pub(super) struct DataArgs {
-    /// Rows to predict: a Parquet file, a directory or a quoted glob of them
-    #[arg(long, value_name = "FILES")]
-    pub(super) test: PathBuf,
     /// Rows whose truth is known; leave out to smooth predictions alone
-    #[arg(long, value_name = "FILES", requires = "label")]
+    #[arg(long, value_name = "FILES")]
     pub(super) train: Option<PathBuf>,
-    /// Column with the truth, in the training rows; scored too where the test rows have it
+    /// Column with the truth, in the training rows; scored too where the rows to predict have it
     #[arg(long, value_name = "COLUMN")]
     pub(super) label: Option<String>,
-    /// Columns with predictions, in the test rows; several separated by commas
-    #[arg(long, value_name = "COLUMNS", required = true)]
+    /// Columns with predictions, in the rows to predict; several separated by commas
+    #[arg(long, value_name = "COLUMNS")]
     pub(super) prediction: Vec<String>,
+    /// Columns of the training rows with OUT-OF-FOLD predictions, one for each prediction and in the same order, for the
+    /// correct step. Predictions by a model that was trained on those very rows are too good there: the step would then
+    /// learn from leaked errors and make things worse
+    #[arg(long, value_name = "COLUMNS")]
+    pub(super) train_prediction: Vec<String>,
     /// Column of latitudes in degrees; found by itself if it is called latitude or lat
     #[arg(long, value_name = "COLUMN", requires = "lon", conflicts_with_all = ["geometry", "index"])]
-    lat: Option<String>,
+    pub(super) lat: Option<String>,
     /// Column of longitudes in degrees; found by itself if it is called longitude, lon, lng or long
     #[arg(long, value_name = "COLUMN", requires = "lat", conflicts_with_all = ["geometry", "index"])]
-    lon: Option<String>,
+    pub(super) lon: Option<String>,
     /// Column of points (WKB, or structs of x and y); found by itself in GeoParquet files
     #[arg(long, value_name = "COLUMN", conflicts_with = "index")]
-    geometry: Option<String>,
+    pub(super) geometry: Option<String>,
     /// One to three numeric columns to measure distance in, such as easting,northing; sigma is then a plain number
     #[arg(long, value_name = "COLUMNS")]
-    index: Vec<String>,
+    pub(super) index: Vec<String>,
     /// Rows with different values in this column never touch each other
     #[arg(long, value_name = "COLUMN")]
-    group: Option<String>,
+    pub(super) group: Option<String>,
     /// What to do with rows whose place, prediction or label is null, NaN or infinite
     #[arg(long, value_enum, default_value_t = OnInvalid::Error)]
-    on_invalid: OnInvalid,
+    pub(super) on_invalid: OnInvalid,
 }
 
 /// What to do with rows that cannot take part.
@@ -56,24 +55,6 @@ pub(super) enum OnInvalid {
     Error,
     /// Leave them out; they stay in the output with a null result
     Skip,
-}
-
-/// How to smooth.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Smoothing")]
-pub(super) struct KernelArgs {
-    /// Bandwidth with its unit: 500m, 2km, 1mi on the sphere; 0.01deg on plain degrees; a bare number with --index
-    #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
-    pub(super) sigma: String,
-    /// Weight of a known label against a prediction; 0 ignores labels
-    #[arg(long, value_name = "WEIGHT", default_value_t = 1.0, requires = "train", allow_hyphen_values = true)]
-    pub(super) label_weight: f64,
-    /// Largest error of any row, relative to the range of the values
-    #[arg(long, value_name = "ERROR", default_value = "1e-6", allow_hyphen_values = true, conflicts_with = "cutoff")]
-    pub(super) tolerance: f64,
-    /// Cut the kernel at so many sigma instead; the certificate then says what that cost
-    #[arg(long, value_name = "SIGMAS", allow_hyphen_values = true)]
-    pub(super) cutoff: Option<f64>,
 }
 
 /// How to run.
@@ -88,10 +69,10 @@ pub(super) struct RunArgs {
     memory_limit: Option<Bytes>,
     /// Print one JSON object instead of a table
     #[arg(long)]
-    pub(super) json: bool,
+    json: bool,
     /// Show no progress and no table
     #[arg(long, short)]
-    pub(super) quiet: bool,
+    quiet: bool,
 }
 
 /// Bytes that smoothing takes for each row, and for each row and prediction, apart from a matrix. Measured: 203 bytes a row with
@@ -100,8 +81,22 @@ const BYTES_PER_ROW: u64 = 260;
 const BYTES_PER_VALUE: u64 = 60;
 
 impl RunArgs {
-    pub(super) fn start(&self) -> Result<(), Error> {
-        machine::start_threads(self.threads)
+    /// Does work in threads of its own.
+    pub(super) fn in_threads<T: Send>(&self, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
+        machine::threads(self.threads)?.install(work)
+    }
+
+    /// Does work for the person at the terminal and shows what came out: as JSON, as text, or not at all.
+    pub(super) fn show(&self, work: impl FnOnce(&Caller) -> Result<Told, Error> + Send) -> Result<(), Error> {
+        let caller = Caller { memory: &Memory::default(), listener: &Terminal { quiet: self.quiet }, surface: false };
+        let Told { json, text } = self.in_threads(|| work(&caller))?;
+        if self.json {
+            terminal::print(&(json + "\n"))
+        } else if self.quiet {
+            Ok(())
+        } else {
+            terminal::print(&text)
+        }
     }
 
     /// What is left of the memory limit for a matrix once the rows have theirs.
@@ -115,130 +110,22 @@ impl RunArgs {
     }
 }
 
-impl KernelArgs {
-    /// The smoother that was asked for.
-    pub(super) fn smoother(&self, c: f64, engine: EngineKind, memory: u64) -> Result<Smoother, Error> {
-        let sigma: Sigma = self.sigma.parse()?;
-        let smoother = Smoother::new(sigma, c)?.label_weight(self.label_weight)?.engine(engine).memory_limit(memory);
-        match self.cutoff {
-            Some(sigmas) => smoother.cutoff(sigmas),
-            None => smoother.tolerance(self.tolerance),
-        }
-    }
+/// What a subcommand tells of its outcome.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// One object for scripts, as `--json` prints it.
+    pub json: String,
+    /// A few lines for people.
+    pub text: String,
+}
 
-    /// The tolerance, unless the cut is made by hand.
-    pub(super) fn tolerance(&self) -> Option<f64> {
-        self.cutoff.is_none().then_some(self.tolerance)
+impl Told {
+    pub(super) fn new(summary: &impl Serialize, text: String) -> Self {
+        Self { json: serde_json::to_string(summary).unwrap_or_default(), text }
     }
 }
 
-/// The inputs, opened but not read.
-pub(super) struct Inputs {
-    /// Names of the prediction columns.
-    pub(super) predictions: Vec<String>,
-    coordinates: CoordinateRequest,
-    pub(super) test: Input,
-    pub(super) train: Option<Input>,
-}
-
-impl Inputs {
-    pub(super) fn all(&self) -> Vec<&Input> {
-        std::iter::once(&self.test).chain(&self.train).collect()
-    }
-
-    pub(super) fn rows(&self) -> usize {
-        self.all().iter().map(|input| input.rows()).sum()
-    }
-}
-
-/// Everything read.
-pub(super) struct Data {
-    pub(super) test: Table,
-    pub(super) train: Option<Table>,
-    /// The label of each test row that takes part, NaN where unknown, if the test rows have labels at all.
-    pub(super) truth: Option<Vec<f64>>,
-}
-
-impl Data {
-    pub(super) fn predictions(&self) -> Vec<&[f64]> {
-        self.test.columns.iter().map(Vec::as_slice).collect()
-    }
-
-    pub(super) fn labels(&self) -> Option<&[f64]> {
-        self.train.as_ref().map(|train| train.columns[0].as_slice())
-    }
-}
-
-impl DataArgs {
-    pub(super) fn open(&self) -> Result<Inputs, Error> {
-        let test = Input::open(&self.test)?;
-        let train = self.train.as_deref().map(Input::open).transpose()?;
-        if let (Some(label), None) = (&self.label, &train) {
-            test.column(label)?;
-        }
-        let predictions = listed("--prediction", &self.prediction, &test)?;
-        let coordinates = match (&self.lat, &self.lon, &self.geometry) {
-            (Some(lat), Some(lon), _) => CoordinateRequest::LatLon(lat.clone(), lon.clone()),
-            (_, _, Some(column)) => CoordinateRequest::Geometry(column.clone()),
-            _ if self.index.is_empty() => CoordinateRequest::Find,
-            _ => CoordinateRequest::Index(listed("--index", &self.index, &test)?),
-        };
-        Ok(Inputs { predictions, coordinates, test, train })
-    }
-
-    pub(super) fn read(&self, inputs: &Inputs, quiet: bool) -> Result<Data, Error> {
-        let _reading = terminal::spinner("read", quiet);
-        let mut groups = Groups::default();
-        let mut read = |input: &Input, columns: &[&str]| {
-            let wanted = Wanted {
-                coordinates: &inputs.coordinates,
-                group: self.group.as_deref(),
-                columns,
-                on_invalid: self.on_invalid,
-            };
-            let table = Table::read(input, &wanted, &mut groups)?;
-            if let Some(note) = &table.note {
-                terminal::warn(&format!("{}: {note}", input.path().display()));
-            }
-            Ok::<_, Error>(table)
-        };
-        let predictions: Vec<&str> = inputs.predictions.iter().map(String::as_str).collect();
-        let test = read(&inputs.test, &predictions)?;
-        let label = self.label.as_deref().unwrap_or_default();
-        let train = inputs.train.as_ref().map(|input| read(input, &[label])).transpose()?;
-        let truth = truth(&inputs.test, label).map(|values| test.keep(values));
-        Ok(Data { test, train, truth })
-    }
-}
-
-/// Labels among the test rows only score: they are never sources, and need not be complete.
-fn truth(test: &Input, label: &str) -> Option<Vec<f64>> {
-    if !test.has(label) {
-        return None;
-    }
-    match test.numbers(&[label]) {
-        Ok(mut columns) => columns.pop().map(|column| column.values),
-        Err(error) => {
-            terminal::warn(&format!("no scores: {error}"));
-            None
-        }
-    }
-}
-
-/// Column names from a comma list; a name that itself holds a comma is taken as it is if there is such a column.
-fn listed(flag: &str, given: &[String], input: &Input) -> Result<Vec<String>, Error> {
-    let mut names: Vec<String> = Vec::new();
-    for text in given {
-        let parts: Vec<&str> = if input.has(text) { vec![text] } else { text.split(',').collect() };
-        for name in parts {
-            if names.iter().any(|known| known == name) {
-                return Err(Error::Contradiction {
-                    message: format!("{flag} names '{}' twice", crate::io::shortened(name, 80)),
-                    hint: "name each column once".to_owned(),
-                });
-            }
-            names.push(name.to_owned());
-        }
-    }
-    Ok(names)
+/// An option that is needed and was not given.
+pub(super) fn missing(flag: &str, what: &str) -> Error {
+    Error::Contradiction { message: format!("{flag} is missing"), hint: format!("give {what}") }
 }

@@ -5,13 +5,17 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::caller::Caller;
+use super::data::{Data, Inputs};
 use super::machine::{self, Stopwatch};
-use super::options::{Data, DataArgs, Inputs, KernelArgs, RunArgs};
-use super::terminal::{self, Bar};
+use super::options::{DataArgs, RunArgs, Told, missing};
+use super::pages::{ReportArgs, ShownRows, smooth_page};
+use super::recipe::{Correct, KernelArgs, Recipe};
+use super::weights::between_rows;
 use crate::engine::{Choice, EngineKind};
 use crate::error::{Error, bytes};
 use crate::io::{NewColumn, Output};
-use crate::report::{Lines, number, share, short};
+use crate::report::{Lines, Page, number, share, short};
 use crate::score::Score;
 use crate::smoother::{Smoothed, SmoothingPlan};
 
@@ -23,22 +27,22 @@ use crate::smoother::{Smoothed, SmoothingPlan};
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
+    /// Rows to predict: a Parquet file, a directory or a quoted glob of them
+    #[arg(long, value_name = "FILES", help_heading = "Data")]
+    test: PathBuf,
     #[command(flatten)]
     data: DataArgs,
     #[command(flatten)]
     kernel: KernelArgs,
     /// How far to go from each prediction (0) to the average around it (1)
     #[arg(long, value_name = "0..1", allow_hyphen_values = true, help_heading = "Smoothing")]
-    c: f64,
+    c: Option<f64>,
     /// exact: all pairs; sparse: a truncated weight matrix; fast: any sigma at near-linear cost; auto: the cheapest
     #[arg(long, default_value = "auto", help_heading = "Smoothing")]
     engine: String,
     /// Where the result goes: a Parquet file, written whole or not at all
-    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
-    output: PathBuf,
-    /// Replace the output if it exists
-    #[arg(long, help_heading = "Output")]
-    overwrite: bool,
+    #[arg(long, short, value_name = "FILE", required = true, help_heading = "Output")]
+    output: Option<PathBuf>,
     /// Add <PREDICTION>_error_bound, the proven error of each row, and n_effective, the sources behind it
     #[arg(long, help_heading = "Output")]
     certificate: bool,
@@ -46,7 +50,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     matrix: Option<PathBuf>,
     #[command(flatten)]
-    running: RunArgs,
+    report: ReportArgs,
+    #[command(flatten)]
+    pub(super) running: RunArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -60,8 +66,22 @@ Examples:
     geosmooth smooth --test poses.parquet --prediction x,y --index frame --group video --sigma 3 --c 0.8 -o smoothed.parquet";
 
 pub(super) fn run(args: &Args) -> Result<(), Error> {
+    args.running.show(|caller| Ok(perform(args, caller)?.told))
+}
+
+/// What smoothing gave.
+#[derive(Debug)]
+pub struct Smoothing {
+    /// The run: engine, parameters, bounds, seconds, scores.
+    pub told: Told,
+    /// The columns to add to the rows, in their order.
+    pub columns: Vec<NewColumn>,
+    /// The rows that took part, before and after, by the first prediction.
+    pub rows: ShownRows,
+}
+
+pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Smoothing, Error> {
     let mut watch = Stopwatch::start();
-    args.running.start()?;
     let engine: EngineKind = args.engine.parse()?;
     if args.matrix.is_some() && engine != EngineKind::Sparse {
         return Err(Error::Contradiction {
@@ -69,44 +89,75 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
             hint: "add --engine sparse".to_owned(),
         });
     }
-    let inputs = args.data.open()?;
+    let recipe = args.kernel.recipe(args.c, &args.data, caller)?;
+    let c =
+        recipe.c.ok_or_else(|| missing("--c", "how far to go, such as --c 0.6, or --params from geosmooth tune"))?;
+    let inputs = args.data.open(&args.test, Some(&recipe), caller)?;
     let names = new_names(args, &inputs)?;
     let memory = args.running.memory_for_matrix(inputs.rows(), inputs.predictions.len())?;
-    let smoother = args.kernel.smoother(args.c, engine, memory)?;
-    let output = Output::create(&args.output, args.overwrite, &inputs.all())?;
-    let matrix = args.matrix.as_deref().map(|path| Output::create(path, args.overwrite, &inputs.all())).transpose()?;
-    if matrix.as_ref().is_some_and(|matrix| matrix.destination() == output.destination()) {
-        return Err(Error::Contradiction {
-            message: format!("--matrix and --output are the same file, {}", args.output.display()),
-            hint: "give them different names".to_owned(),
-        });
-    }
+    let options = args.kernel.accuracy().options(engine, memory)?;
+    let smoother = recipe.smoother(c, options)?;
+    let (output, matrix) = args.destinations(&inputs)?;
+    let report = args.report.prepare(inputs.all())?;
 
-    let data = args.data.read(&inputs, args.running.quiet)?;
+    let data = args.data.read(&inputs, caller)?;
     let read = watch.lap();
     let labelled = data.train.as_ref().map(|train| &train.places);
-    let plan = smoother.plan_with(&data.test.places, labelled, &Bar::new("plan", args.running.quiet))?;
+    let plan = smoother.plan_with(&data.test.places, labelled, &*caller.phase("plan"))?;
     let planned = watch.lap();
-    let smoothed = plan.apply_with(&data.predictions(), data.labels(), &Bar::new("apply", args.running.quiet))?;
+    let smoothed = data.smooth(&plan, recipe.correction, &options, &*caller.phase("apply"))?;
     let n_effective = if args.certificate { Some(plan.n_effective()?) } else { None };
     let applied = watch.lap();
-    let writing = terminal::spinner("write", args.running.quiet);
-    output.write(&inputs.test, &new_columns(&names, &data, &smoothed, n_effective.as_deref()))?;
-    if let Some(matrix) = matrix {
-        write_matrix(matrix, &plan, &data)?;
-    }
+    let writing = caller.phase("write");
+    let columns = new_columns(&names, &data, &smoothed, n_effective.as_deref());
+    output.map_or(Ok(()), |output| output.write(&inputs.test, &columns))?;
+    matrix.map_or(Ok(()), |matrix| write_matrix(matrix, &plan, &data))?;
     drop(writing);
     let written = watch.lap();
 
     let seconds = Seconds { read, plan: planned, apply: applied, write: written, total: watch.total() };
-    let summary = Summary::new(args, &inputs, &data, plan.choice(), &smoothed, seconds);
-    if args.running.json {
-        terminal::print(&(serde_json::to_string(&summary).unwrap_or_default() + "\n"))
-    } else if args.running.quiet {
-        Ok(())
-    } else {
-        terminal::print(&summary.for_people(plan.choice(), &args.output))
+    let summary = Summary::new(args, &recipe, &inputs, &data, plan.choice(), &smoothed, seconds);
+    let told = Told::new(&summary, summary.for_people(plan.choice(), args.output.as_deref()));
+    let rows = shown(&recipe, &inputs, data, &smoothed[0])?;
+    if let Some(report) = report {
+        report.write(&summary.page(plan.choice(), &rows)?)?;
     }
+    Ok(Smoothing { told, columns, rows })
+}
+
+impl Args {
+    /// Where the rows and the matrix go, checked before the work.
+    fn destinations(&self, inputs: &Inputs) -> Result<(Option<Output>, Option<Output>), Error> {
+        match (&self.output, inputs.test.is_in_memory()) {
+            (Some(_), true) => return Err(inputs.test.no_file()),
+            (None, false) => return Err(missing("--output", "the Parquet file that the result goes to")),
+            _ => {}
+        }
+        let create = |path: &PathBuf| Output::create(path, self.report.overwrite, &inputs.all());
+        let (output, matrix) =
+            (self.output.as_ref().map(create).transpose()?, self.matrix.as_ref().map(create).transpose()?);
+        match (&output, &matrix) {
+            (Some(output), Some(matrix)) if output.destination() == matrix.destination() => Err(Error::Contradiction {
+                message: format!("--matrix and --output are the same file, {}", output.destination().display()),
+                hint: "give them different names".to_owned(),
+            }),
+            _ => Ok((output, matrix)),
+        }
+    }
+}
+
+/// The rows that took part, before and after, by the first prediction.
+fn shown(recipe: &Recipe, inputs: &Inputs, data: Data, smoothed: &Smoothed) -> Result<ShownRows, Error> {
+    let mut columns = data.test.columns;
+    Ok(ShownRows {
+        places: data.test.places,
+        truth: data.truth,
+        before: columns.swap_remove(0),
+        after: smoothed.values.iter().map(|value| value.unwrap_or(f64::NAN)).collect(),
+        prediction: inputs.predictions[0].clone(),
+        label: inputs.label.clone().unwrap_or_else(|| "truth".to_owned()),
+        sigma: recipe.sigma.parse()?,
+    })
 }
 
 /// The names of the columns to add, none of which may exist.
@@ -135,18 +186,10 @@ fn new_columns(names: &[String], data: &Data, smoothed: &[Smoothed], n_effective
     names.iter().cloned().zip(columns).map(|(name, values)| NewColumn { name, values }).collect()
 }
 
-/// W between rows rather than places: test rows first, then training rows, as they stand in the files.
 fn write_matrix(output: Output, plan: &SmoothingPlan, data: &Data) -> Result<(), Error> {
-    let test_rows = data.test.places.len();
-    let column = |source: usize| match source.checked_sub(test_rows) {
-        None => data.test.row(source),
-        Some(training) => data.test.rows + data.train.as_ref().map_or(training, |train| train.row(training)),
-    };
-    output.write_triplets(plan.weights()?.map(|batch| {
-        let rows = batch.rows.iter().map(|&row| data.test.row(row) as i64).collect();
-        let columns = batch.columns.iter().map(|&source| column(source) as i64).collect();
-        (rows, columns, batch.weights)
-    }))
+    let integers = |rows: Vec<usize>| rows.into_iter().map(|row| row as i64).collect();
+    let batches = between_rows(plan, &data.test, data.train.as_ref())?;
+    output.write_triplets(batches.map(|batch| (integers(batch.rows), integers(batch.columns), batch.weights)))
 }
 
 #[derive(Serialize)]
@@ -155,6 +198,8 @@ struct Summary<'a> {
     sigma: &'a str,
     c: f64,
     label_weight: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    correct: Option<Correct>,
     tolerance: Option<f64>,
     rows: Rows,
     seconds: Seconds,
@@ -195,7 +240,8 @@ pub(super) struct Scores<'a> {
 
 impl<'a> Summary<'a> {
     fn new(
-        args: &'a Args,
+        args: &Args,
+        recipe: &'a Recipe,
         inputs: &'a Inputs,
         data: &Data,
         choice: Choice,
@@ -205,10 +251,11 @@ impl<'a> Summary<'a> {
         let train = data.train.as_ref();
         Self {
             engine: choice.engine.name(),
-            sigma: &args.kernel.sigma,
-            c: args.c,
-            label_weight: args.kernel.label_weight,
-            tolerance: args.kernel.tolerance(),
+            sigma: &recipe.sigma,
+            c: recipe.c.unwrap_or_default(),
+            label_weight: recipe.label_weight,
+            correct: recipe.correction.map(Correct::from),
+            tolerance: args.kernel.accuracy().tolerance(),
             rows: Rows {
                 train: train.map_or(0, |table| table.rows),
                 test: data.test.rows,
@@ -221,31 +268,60 @@ impl<'a> Summary<'a> {
         }
     }
 
-    fn for_people(&self, choice: Choice, output: &Path) -> String {
+    fn for_people(&self, choice: Choice, output: Option<&Path>) -> String {
         let mut text = Lines::default();
-        let labelled =
-            if self.rows.train > 0 { format!(", {} labelled", number(self.rows.train)) } else { String::new() };
-        let skipped =
-            if self.rows.skipped > 0 { format!(", {} skipped", number(self.rows.skipped)) } else { String::new() };
-        text.line("rows", &format!("{} to predict{labelled}{skipped}", number(self.rows.test)));
-        text.line("engine", &format!("{} ({})", self.engine, choice.reason));
-        text.line("sigma", &format!("{}, c {}, label weight {}", self.sigma, self.c, self.label_weight));
-        let wanted = self.tolerance.map_or("cut by hand".to_owned(), |tolerance| format!("tolerance {tolerance:e}"));
-        text.line("error", &format!("at most {} of the range, proven ({wanted})", share(self.error_bound.max)));
-        let Seconds { read, plan, apply, write, total } = self.seconds;
-        text.line(
-            "seconds",
-            &format!("{total:.2} (read {read:.2}, plan {plan:.2}, apply {apply:.2}, write {write:.2})"),
-        );
-        if let Some(peak) = self.peak_memory_bytes {
-            text.line("memory", &format!("{} at the peak", bytes(peak)));
+        for (name, line) in self.lines(choice) {
+            text.line(name, &line);
         }
-        text.line("output", &output.display().to_string());
+        if let Some(output) = output {
+            text.line("output", &output.display().to_string());
+        }
         let mut text = text.finish();
         if !self.scores.is_empty() {
             let _ = write!(text, "\n{}", score_table(&self.scores));
         }
         text
+    }
+
+    /// The run in a few lines.
+    fn lines(&self, choice: Choice) -> Vec<(&'static str, String)> {
+        let part = |count: usize, what: &str| {
+            if count > 0 { format!(", {} {what}", number(count)) } else { String::new() }
+        };
+        let Rows { train, test, skipped } = self.rows;
+        let mut lines = vec![
+            ("rows", format!("{} to predict{}{}", number(test), part(train, "labelled"), part(skipped, "skipped"))),
+            ("engine", format!("{} ({})", self.engine, choice.reason)),
+            ("sigma", format!("{}, c {}, label weight {}", self.sigma, self.c, self.label_weight)),
+        ];
+        if let Some(Correct { sigma, shrink }) = &self.correct {
+            lines.push(("correct", format!("errors of training rows spread first: sigma {sigma}, shrink {shrink}")));
+        }
+        let wanted = self.tolerance.map_or("cut by hand".to_owned(), |tolerance| format!("tolerance {tolerance:e}"));
+        lines.push(("error", format!("at most {} of the range, proven ({wanted})", share(self.error_bound.max))));
+        let Seconds { read, plan, apply, write, total } = self.seconds;
+        let phases = format!("read {read:.2}, plan {plan:.2}, apply {apply:.2}, write {write:.2}");
+        lines.push(("seconds", format!("{total:.2} ({phases})")));
+        lines.extend(self.peak_memory_bytes.map(|peak| ("memory", format!("{} at the peak", bytes(peak)))));
+        lines
+    }
+
+    /// The run as a page, with the rows of the first prediction.
+    fn page(&self, choice: Choice, rows: &ShownRows) -> Result<Page, Error> {
+        let prediction = &rows.prediction;
+        let r2 = |score: &Score| short(score.r2.unwrap_or(f64::NAN));
+        let lead = match self.scores.first() {
+            Some(scores) => {
+                format!("Smoothing takes the R² of {prediction} from {} to {}.", r2(&scores.before), r2(&scores.after))
+            }
+            None => format!(
+                "{} rows smoothed, each within {} of the range.",
+                number(self.rows.test),
+                share(self.error_bound.max)
+            ),
+        };
+        let scores: Vec<_> = self.scores.iter().map(|s| (s.prediction, s.before, s.after)).collect();
+        smooth_page(lead, &self.lines(choice), &scores, rows)
     }
 }
 
@@ -259,9 +335,11 @@ pub(super) fn score_table(scores: &[Scores]) -> String {
             change(r2(&s.before), r2(&s.after)),
             change(s.before.rmse, s.after.rmse),
             change(s.before.mae, s.after.mae),
+            change(s.before.mape.unwrap_or(f64::NAN), s.after.mape.unwrap_or(f64::NAN)),
+            change(s.before.median_error, s.after.median_error),
         ]
     });
-    crate::report::table(&["prediction", "R²", "RMSE", "MAE"], rows)
+    crate::report::table(&["prediction", "R²", "RMSE", "MAE", "MAPE", "median error"], rows)
 }
 
 fn bound(smoothed: &[Smoothed]) -> Bound {

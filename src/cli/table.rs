@@ -1,5 +1,6 @@
 //! A Parquet input turned into what smoothing needs: places, columns of numbers, and which rows take part.
 
+use crate::correct::LabelledRows;
 use crate::error::Error;
 use crate::io::{CoordinateColumns, CoordinateRequest, GroupColumn, Groups, Input, Numbers};
 use crate::points::Places;
@@ -55,6 +56,20 @@ impl Table {
 
     pub(super) fn skipped(&self) -> usize {
         self.rows - self.places.len()
+    }
+
+    /// The places and the first column.
+    pub(super) fn with_label(&self) -> (&Places, &[f64]) {
+        (&self.places, &self.columns[0])
+    }
+
+    /// The rows as labelled ones: the first column is the label, the others are out-of-fold predictions.
+    pub(super) fn labelled(&self) -> LabelledRows<'_> {
+        LabelledRows {
+            places: &self.places,
+            labels: &self.columns[0],
+            predictions: self.columns[1..].iter().map(Vec::as_slice).collect(),
+        }
     }
 
     /// Values of the rows that take part, put back among all rows.

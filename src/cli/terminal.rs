@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::caller::Listener;
 use crate::engine::Progress;
 use crate::error::Error;
 
@@ -32,10 +33,6 @@ fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-pub(super) fn warn(message: &str) {
-    say(&format!("warning: {message}"));
-}
-
 pub(super) fn explain(error: &Error) -> ExitCode {
     say(&format!("error: {}", one_line(&error.to_string())));
     if let Some(hint) = error.hint() {
@@ -56,11 +53,15 @@ pub(super) fn explain_usage(error: &clap::Error) -> ExitCode {
         say(&error.render().to_string());
         return ExitCode::from(2);
     }
+    explain(&usage(error))
+}
+
+/// A complaint about arguments as one of our own errors.
+pub(super) fn usage(error: &clap::Error) -> Error {
     let text = error.render().to_string();
-    let message = text.split("\n\n").next().unwrap_or_default();
-    say(&one_line(message));
-    say(&format!("hint: {}", usage_hint(error)));
-    ExitCode::from(2)
+    let message = one_line(text.split("\n\n").next().unwrap_or_default());
+    let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
+    Error::Contradiction { message, hint: usage_hint(error) }
 }
 
 fn usage_hint(error: &clap::Error) -> String {
@@ -89,38 +90,43 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A bar for long work, shown only where somebody watches.
-pub(super) struct Bar {
+/// The person at the terminal.
+pub(super) struct Terminal {
+    pub(super) quiet: bool,
+}
+
+impl Listener for Terminal {
+    fn phase(&self, name: &'static str) -> Box<dyn Progress + '_> {
+        Box::new(Bar::new(name, self.quiet))
+    }
+
+    fn warn(&self, message: &str) {
+        say(&format!("warning: {message}"));
+    }
+}
+
+/// A sign of life for long work, and a bar once its end is known; shown only where somebody watches.
+struct Bar {
     bar: ProgressBar,
 }
 
 impl Bar {
-    pub(super) fn new(what: &'static str, quiet: bool) -> Self {
+    fn new(what: &'static str, quiet: bool) -> Self {
         if quiet || !std::io::stderr().is_terminal() {
             return Self { bar: ProgressBar::hidden() };
         }
-        let style = ProgressStyle::with_template("{msg:>6} [{bar:40}] {percent:>3} % {elapsed} (left {eta})");
+        let style = ProgressStyle::with_template("{msg:>6} {spinner} {elapsed}");
         let bar = ProgressBar::new(0).with_message(what);
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        bar.enable_steady_tick(std::time::Duration::from_millis(100));
         Self { bar }
     }
 }
 
-/// A sign of life for work whose end is not known: reading and writing files.
-pub(super) fn spinner(what: &'static str, quiet: bool) -> Bar {
-    let bar = Bar::new(what, quiet);
-    if !bar.bar.is_hidden() {
-        bar.bar.set_style(
-            ProgressStyle::with_template("{msg:>6} {spinner} {elapsed}")
-                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
-        );
-        bar.bar.enable_steady_tick(std::time::Duration::from_millis(100));
-    }
-    bar
-}
-
 impl Progress for Bar {
     fn start(&self, total: u64) {
+        let style = ProgressStyle::with_template("{msg:>6} [{bar:40}] {percent:>3} % {elapsed} (left {eta})");
+        self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
         self.bar.set_length(total);
     }
 

@@ -5,14 +5,11 @@ use crate::scene::Cloud;
 /// The box around some places, in the axes that span the space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bounds {
-    low: [f64; 3],
-    high: [f64; 3],
+    pub(super) low: [f64; 3],
+    pub(super) high: [f64; 3],
 }
 
 impl Bounds {
-    /// The box of nothing, which any box contains.
-    pub(super) const EMPTY: Self = Self { low: [f64::INFINITY; 3], high: [f64::NEG_INFINITY; 3] };
-
     pub(super) fn around(cloud: &Cloud, dimensions: usize, places: &(impl Iterator<Item = usize> + Clone)) -> Self {
         let mut bounds = Self { low: [0.0; 3], high: [0.0; 3] };
         for k in 0..dimensions {
@@ -27,13 +24,6 @@ impl Bounds {
     pub(super) fn at<const A: usize>(place: &[f64; A]) -> Self {
         let corner = std::array::from_fn(|k| place.get(k).copied().unwrap_or(0.0));
         Self { low: corner, high: corner }
-    }
-
-    pub(super) fn with(self, other: &Self) -> Self {
-        Self {
-            low: std::array::from_fn(|k| self.low[k].min(other.low[k])),
-            high: std::array::from_fn(|k| self.high[k].max(other.high[k])),
-        }
     }
 
     #[inline]

@@ -15,8 +15,11 @@ mod bounds;
 mod exact;
 mod fast;
 mod matrix;
+mod options;
+mod rows;
 mod sparse;
 mod tile;
+mod values;
 
 use std::fmt;
 use std::str::FromStr;
@@ -26,7 +29,10 @@ pub use auto::{Choice, Counts, choose};
 pub use exact::Exact;
 pub use fast::Fast;
 pub use matrix::Matrix;
+pub use options::EngineOptions;
+pub(crate) use rows::RowSums;
 pub use sparse::{Sparse, Truncation};
+pub(crate) use values::kernel_values;
 
 use crate::error::Error;
 use crate::scene::Scene;
@@ -76,6 +82,9 @@ pub trait Plan: Send + Sync {
 }
 
 /// Hears how far long work has come. `()` does not care.
+///
+/// Whoever wants the work to stop may unwind out of either method, by `std::panic::resume_unwind`: nothing outlives the call
+/// that half of the work could spoil.
 pub trait Progress: Sync {
     /// Work of `total` steps begins.
     fn start(&self, total: u64);

@@ -5,11 +5,12 @@
 
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::bounds::Bounds;
 use crate::kernel::{Decay, LANES, Lanes, exp2_minus};
 use crate::scene::{Cloud, NOWHERE, Own, Scene};
+use crate::simd::arch;
 use crate::space::two_sum;
 
 /// Most sources in a run: its kernel values for one tile (16 KiB) stay in the first-level cache.
@@ -44,12 +45,12 @@ impl<'a, D: Decay<A>, const A: usize> Tile<'a, D, A> {
 
     /// `Σ K x` over runs of sources of at most [`RUN`] places, for each column `x`.
     pub(super) fn sum(&self, runs: impl Iterator<Item = Range<usize>>, columns: &[&[f64]]) -> Vec<Lanes> {
-        Arch::new().dispatch(Pass { tile: self, runs, columns })
+        arch().dispatch(Pass { tile: self, runs, columns })
     }
 
     /// The decay to the nearest source of each lane, infinite if there is none.
     pub(super) fn nearest(&self, runs: impl Iterator<Item = Range<usize>>) -> Lanes {
-        Arch::new().dispatch(Nearest { tile: self, runs })
+        arch().dispatch(Nearest { tile: self, runs })
     }
 
     /// The places that lanes leave out, as positions in the run.
@@ -80,7 +81,7 @@ impl<R: Iterator<Item = Range<usize>>, D: Decay<A>, const A: usize> WithSimd for
         let mut kernel = [[0.0; LANES]; RUN];
         for run in self.runs {
             for (row, place) in kernel.iter_mut().zip(run.clone()) {
-                let decay = tile.decay.lanes::<S>(&tile.targets, &tile.sources.place(place));
+                let decay = tile.decay.lanes::<S, LANES>(&tile.targets, &tile.sources.place(place));
                 for lane in 0..LANES {
                     row[lane] = exp2_minus::<S>(decay[lane] - tile.shift[lane]);
                 }
@@ -132,7 +133,7 @@ impl<R: Iterator<Item = Range<usize>>, D: Decay<A>, const A: usize> WithSimd for
         let tile = self.tile;
         let mut nearest = [f64::INFINITY; LANES];
         for place in self.runs.flatten() {
-            let decay = tile.decay.lanes::<S>(&tile.targets, &tile.sources.place(place));
+            let decay = tile.decay.lanes::<S, LANES>(&tile.targets, &tile.sources.place(place));
             for lane in 0..LANES {
                 let here = if tile.left_out[lane] as usize == place { f64::INFINITY } else { decay[lane] };
                 nearest[lane] = nearest[lane].min(here);

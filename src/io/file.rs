@@ -34,7 +34,7 @@ impl PositionedFile {
             return Err(Error::File {
                 path: path.to_owned(),
                 problem: "is not a regular file".to_owned(),
-                hint: "copy the data into a file first: Parquet is read from its end".to_owned(),
+                hint: "copy the data into a file first: files are read by position".to_owned(),
             });
         }
         let file = File::open(path).map_err(failed)?;
@@ -87,4 +87,22 @@ impl Read for Cursor {
         self.at += count as u64;
         Ok(count)
     }
+}
+
+/// Text files that people or we wrote are far smaller than this.
+const MOST_TEXT: u64 = 1 << 20;
+
+/// The text of a small file.
+pub(crate) fn read_small_text(path: &Path) -> std::result::Result<String, Error> {
+    let wrong = |problem: &str| Error::File {
+        path: path.to_owned(),
+        problem: problem.to_owned(),
+        hint: "is it the right file?".to_owned(),
+    };
+    let file = PositionedFile::open(path)?;
+    if file.len > MOST_TEXT {
+        return Err(wrong("is too large for a file of parameters"));
+    }
+    let bytes = file.get_bytes(0, file.len as usize).map_err(|error| wrong(&error.to_string()))?;
+    String::from_utf8(bytes.to_vec()).map_err(|_| wrong("is not text"))
 }

@@ -1,9 +1,9 @@
 //! Where the coordinates are: named columns, `GeoParquet` points, or index columns.
 
 use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::{DataType, Float64Type};
+use arrow::datatypes::{DataType, Field, Float64Type};
 use geo_traits::{CoordTrait, GeometryTrait, GeometryType, PointTrait};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::input::{Input, type_name};
 use super::read::Numbers;
@@ -90,10 +90,14 @@ impl Input {
         })
     }
 
+    /// What is said about points: under the key `geo` as in `GeoParquet`, or in the same form from a column's `GeoArrow` type.
     fn geo_metadata(&self) -> Result<Option<Value>, Error> {
         let parse =
             |text| serde_json::from_str(text).map_err(|error| self.bad_geo(&format!("is not valid JSON: {error}")));
-        self.key_value("geo").map(parse).transpose()
+        match self.key_value("geo") {
+            Some(text) => parse(text).map(Some),
+            None => Ok(self.schema().fields().iter().find_map(|field| geoarrow(field))),
+        }
     }
 
     fn bad_geo(&self, problem: &str) -> Error {
@@ -149,6 +153,15 @@ impl Input {
 }
 
 const ONLY_POINTS: &str = "give a column of WKB points or of structs with x and y";
+
+/// The `GeoArrow` type of a column, if it has one, in the form of `GeoParquet` metadata.
+fn geoarrow(field: &Field) -> Option<Value> {
+    let metadata = field.metadata();
+    metadata.get("ARROW:extension:name").filter(|name| name.starts_with("geoarrow."))?;
+    let details = metadata.get("ARROW:extension:metadata").and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let described = details.filter(Value::is_object).unwrap_or_else(|| json!({}));
+    Some(json!({"primary_column": field.name(), "columns": {field.name(): described}}))
+}
 
 fn primary_column(geo: &Value) -> Option<&str> {
     geo.get("primary_column")?.as_str()

@@ -1,7 +1,8 @@
-//! An input: one Parquet file, a directory or a glob of them, all with one schema.
+//! An input: one Parquet file, a directory or a glob of them, all with one schema; or a table that a program holds.
 
 use std::path::{Path, PathBuf};
 
+use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
@@ -11,11 +12,26 @@ use super::file::PositionedFile;
 use super::{guarded, shortened};
 use crate::error::Error;
 
-/// Parquet files with one schema, in the order of their names; their rows count through.
+/// Parquet files with one schema, in the order of their names, or a table in memory; their rows count through.
 #[derive(Debug)]
 pub struct Input {
-    pub(super) files: Vec<ParquetFile>,
+    pub(super) source: Source,
     given: PathBuf,
+}
+
+#[derive(Debug)]
+pub(super) enum Source {
+    Files(Vec<ParquetFile>),
+    Memory(ArrowTable),
+}
+
+/// A table in memory, as Arrow lays it out. Cloning it copies no values.
+#[derive(Clone, Debug)]
+pub struct ArrowTable {
+    /// The columns; metadata may say where points are, under the key `geo` as in `GeoParquet` or by `GeoArrow` types.
+    pub schema: SchemaRef,
+    /// The rows.
+    pub batches: Vec<RecordBatch>,
 }
 
 #[derive(Debug)]
@@ -55,7 +71,21 @@ impl Input {
                 hint: "all files of one input need the same columns in the same order with the same types".to_owned(),
             });
         }
-        Ok(Self { files, given: given.to_owned() })
+        Ok(Self { source: Source::Files(files), given: given.to_owned() })
+    }
+
+    /// A table in memory, under the name that messages are to call it by.
+    #[must_use]
+    pub fn in_memory(name: &Path, table: ArrowTable) -> Self {
+        Self { source: Source::Memory(table), given: name.to_owned() }
+    }
+
+    /// The files behind it; none for a table in memory.
+    pub(super) fn files(&self) -> &[ParquetFile] {
+        match &self.source {
+            Source::Files(files) => files,
+            Source::Memory(_) => &[],
+        }
     }
 
     /// The path as it was given.
@@ -64,25 +94,47 @@ impl Input {
         &self.given
     }
 
-    /// The files behind it.
+    /// Whether it is a table in memory rather than files.
+    #[must_use]
+    pub fn is_in_memory(&self) -> bool {
+        matches!(self.source, Source::Memory(_))
+    }
+
+    /// The error that no output can be made from it: pages are copied from files.
+    #[must_use]
+    pub fn no_file(&self) -> Error {
+        Error::File {
+            path: self.given.clone(),
+            problem: "is a table in memory, from which no file is written".to_owned(),
+            hint: "leave out --output and write the table that comes back".to_owned(),
+        }
+    }
+
+    /// The paths of the files behind it; none for a table in memory.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.files.iter().map(|file| file.path.as_path())
+        self.files().iter().map(|file| file.path.as_path())
     }
 
     /// Number of rows, as the files claim.
     #[must_use]
     pub fn rows(&self) -> usize {
-        self.files
-            .iter()
-            .flat_map(|file| file.parquet().row_groups())
-            .map(|group| usize::try_from(group.num_rows()).unwrap_or(0))
-            .sum()
+        match &self.source {
+            Source::Files(files) => files
+                .iter()
+                .flat_map(|file| file.parquet().row_groups())
+                .map(|group| usize::try_from(group.num_rows()).unwrap_or(0))
+                .sum(),
+            Source::Memory(table) => table.batches.iter().map(RecordBatch::num_rows).sum(),
+        }
     }
 
     /// The schema that all files share.
     #[must_use]
     pub fn schema(&self) -> &SchemaRef {
-        self.files[0].metadata.schema()
+        match &self.source {
+            Source::Files(files) => files[0].metadata.schema(),
+            Source::Memory(table) => &table.schema,
+        }
     }
 
     /// Whether there is a column of this name.
@@ -119,8 +171,13 @@ impl Input {
 
     /// A value of the key-value metadata.
     pub(super) fn key_value(&self, key: &str) -> Option<&str> {
-        let pairs = self.files[0].parquet().file_metadata().key_value_metadata()?;
-        pairs.iter().find(|pair| pair.key == key)?.value.as_deref()
+        match &self.source {
+            Source::Files(files) => {
+                let pairs = files[0].parquet().file_metadata().key_value_metadata()?;
+                pairs.iter().find(|pair| pair.key == key)?.value.as_deref()
+            }
+            Source::Memory(table) => table.schema.metadata().get(key).map(String::as_str),
+        }
     }
 
     fn nearest_names(&self, wanted: &str) -> String {

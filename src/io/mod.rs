@@ -1,4 +1,4 @@
-//! Parquet and GeoParquet in and out. Nothing here knows about smoothing.
+//! Parquet and GeoParquet in and out, and tables in memory. Nothing here knows about smoothing.
 
 mod file;
 mod geometry;
@@ -6,9 +6,11 @@ mod input;
 mod output;
 mod read;
 
+pub(crate) use file::read_small_text;
 pub use geometry::{CoordinateColumns, CoordinateRequest};
-pub use input::Input;
+pub use input::{ArrowTable, Input};
 pub use output::{NewColumn, Output};
+pub(crate) use read::ColumnKind;
 pub use read::{GroupColumn, Groups, Numbers};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,7 +28,7 @@ fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T, ParquetError>) -> Re
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(error)) => Err(file(one_line(&error.to_string()))),
-        Err(_) => Err(file("the Parquet data make no sense".to_owned())),
+        Err(_) => Err(file("the data make no sense".to_owned())),
     }
 }
 

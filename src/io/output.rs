@@ -99,20 +99,24 @@ impl Output {
     /// Writes the input with the new columns.
     ///
     /// # Errors
-    /// If the disk or the input fails; nothing is left behind then.
+    /// If the disk or the input fails, or the input is a table in memory; nothing is left behind then.
     ///
     /// # Panics
     /// If a new column does not have one value for each row.
     pub fn write(self, input: &Input, columns: &[NewColumn]) -> Result<(), Error> {
         let rows = input.rows();
         assert!(columns.iter().all(|column| column.values.len() == rows), "one value for each row");
-        let written = guarded(&input.files[0].path, || {
+        let first = input.files().first().ok_or_else(|| input.no_file())?;
+        let written = guarded(&first.path, || {
             let file = BufWriter::with_capacity(1 << 20, self.temporary.as_file());
-            let mut writer =
-                SerializedFileWriter::new(file, schema_with(input, columns)?, Arc::new(properties(input, columns)))?;
+            let mut writer = SerializedFileWriter::new(
+                file,
+                schema_with(first, columns)?,
+                Arc::new(properties(input, first, columns)),
+            )?;
             let mut start = 0;
             let indexed = has_page_index(input);
-            for file in &input.files {
+            for file in input.files() {
                 start = copy_file(file, indexed, columns, start, &mut writer)?;
             }
             writer.close()
@@ -201,8 +205,8 @@ fn primitive(name: &str, physical: PhysicalType, repetition: Repetition) -> Resu
 }
 
 /// The schema of the input with the new columns after it.
-fn schema_with(input: &Input, columns: &[NewColumn]) -> Result<TypePtr, ParquetError> {
-    let root = input.files[0].parquet().file_metadata().schema();
+fn schema_with(file: &ParquetFile, columns: &[NewColumn]) -> Result<TypePtr, ParquetError> {
+    let root = file.parquet().file_metadata().schema();
     let mut fields = root.get_fields().to_vec();
     for column in columns {
         fields.push(primitive(&column.name, PhysicalType::DOUBLE, Repetition::OPTIONAL)?);
@@ -220,7 +224,7 @@ fn base_properties() -> parquet::file::properties::WriterPropertiesBuilder {
 
 /// Whether every column chunk of every file has a page index; the writer can only keep all of them or none.
 fn has_page_index(input: &Input) -> bool {
-    input.files.iter().all(|file| {
+    input.files().iter().all(|file| {
         let index = file.parquet().offset_index();
         let complete = |group: usize| {
             index
@@ -232,8 +236,8 @@ fn has_page_index(input: &Input) -> bool {
 }
 
 /// Key-value metadata pass through; the Arrow schema among them, if there is one, learns of the new columns.
-fn properties(input: &Input, columns: &[NewColumn]) -> WriterProperties {
-    let pairs = input.files[0].parquet().file_metadata().key_value_metadata().cloned();
+fn properties(input: &Input, first: &ParquetFile, columns: &[NewColumn]) -> WriterProperties {
+    let pairs = first.parquet().file_metadata().key_value_metadata().cloned();
     let extended = || {
         let mut fields: Vec<_> = input.schema().fields().iter().cloned().collect();
         fields.extend(columns.iter().map(|column| Arc::new(Field::new(&column.name, DataType::Float64, true))));

@@ -1,9 +1,9 @@
-//! Columns out of row groups, decoded in parallel: every numeric type as `f64`, groups as small numbers.
+//! Columns out of row groups or tables, decoded in parallel: every numeric type as `f64`, groups as small numbers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Float64Array, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, Float64Array, RecordBatch, StringArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Float64Type};
 use parquet::arrow::ProjectionMask;
@@ -12,7 +12,7 @@ use parquet::errors::ParquetError;
 use rayon::prelude::*;
 
 use super::guarded;
-use super::input::{Input, ParquetFile, type_name};
+use super::input::{ArrowTable, Input, ParquetFile, Source, type_name};
 use crate::error::Error;
 
 /// A column of numbers; what was null is NaN.
@@ -24,6 +24,16 @@ pub struct Numbers {
     pub values: Vec<f64>,
     /// The first row that was null.
     pub first_null: Option<usize>,
+}
+
+/// What kind of values a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ColumnKind {
+    Number,
+    /// A day, or a moment of one.
+    Date,
+    /// Text, truth values and the like: equal or not, but no numbers.
+    Key,
 }
 
 /// The group of each row.
@@ -62,6 +72,24 @@ impl Input {
         Ok(names.iter().zip(arrays).map(|(name, parts)| join(name, &parts)).collect())
     }
 
+    /// What kind of values a column holds.
+    pub(crate) fn kind(&self, name: &str) -> Result<ColumnKind, Error> {
+        let (_, field) = self.column(name)?;
+        Ok(match field.data_type() {
+            DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => ColumnKind::Date,
+            data_type if is_numeric(data_type) => ColumnKind::Number,
+            _ => ColumnKind::Key,
+        })
+    }
+
+    /// Reads a column of dates, in days since the beginning of 1970; what was null is NaN.
+    pub(crate) fn days(&self, name: &str) -> Result<Numbers, Error> {
+        let (root, _) = self.column(name)?;
+        let days =
+            |array: &ArrayRef| as_float(&strict_cast(&strict_cast(array, &DataType::Date32)?, &DataType::Int32)?);
+        Ok(join(name, &self.arrays(&[root], days)?[0]))
+    }
+
     /// Reads a column of group keys.
     ///
     /// # Errors
@@ -91,15 +119,10 @@ impl Input {
     where
         F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError> + Sync,
     {
-        let tasks: Vec<(&ParquetFile, usize)> = self
-            .files
-            .iter()
-            .flat_map(|file| (0..file.parquet().num_row_groups()).map(move |group| (file, group)))
-            .collect();
-        let parts: Vec<Vec<Vec<ArrayRef>>> = tasks
-            .into_par_iter()
-            .map(|(file, group)| guarded(&file.path, || row_group(file, group, roots, &convert)))
-            .collect::<Result<_, _>>()?;
+        let parts = match &self.source {
+            Source::Files(files) => from_files(files, roots, &convert)?,
+            Source::Memory(table) => guarded(self.path(), || from_table(table, roots, &convert))?,
+        };
         let mut columns = vec![Vec::new(); roots.len()];
         for part in parts {
             for (column, arrays) in columns.iter_mut().zip(part) {
@@ -108,6 +131,28 @@ impl Input {
         }
         Ok(columns)
     }
+}
+
+/// Each row group's arrays of each column.
+type Parts = Vec<Vec<Vec<ArrayRef>>>;
+
+fn from_files<F>(files: &[ParquetFile], roots: &[usize], convert: &F) -> Result<Parts, Error>
+where
+    F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError> + Sync,
+{
+    let groups = |file| (0..ParquetFile::parquet(file).num_row_groups()).map(move |group| (file, group));
+    let tasks: Vec<(&ParquetFile, usize)> = files.iter().flat_map(groups).collect();
+    tasks.into_par_iter().map(|(file, group)| guarded(&file.path, || row_group(file, group, roots, convert))).collect()
+}
+
+fn from_table<F>(table: &ArrowTable, roots: &[usize], convert: &F) -> Result<Parts, ParquetError>
+where
+    F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError> + Sync,
+{
+    let one = |batch: &RecordBatch| {
+        roots.iter().map(|&root| Ok(vec![convert(batch.column(root))?])).collect::<Result<_, ParquetError>>()
+    };
+    table.batches.par_iter().map(one).collect()
 }
 
 fn row_group<F>(
@@ -202,6 +247,18 @@ impl Numbers {
 }
 
 impl Groups {
+    /// The keys seen, in the order of their numbers.
+    pub(crate) fn keys(&self) -> Vec<&str> {
+        let mut keys: Vec<(&str, u32)> = self.known.iter().map(|(key, id)| (key.as_str(), *id)).collect();
+        keys.sort_unstable_by_key(|(_, id)| *id);
+        keys.into_iter().map(|(key, _)| key).collect()
+    }
+
+    /// The number of a key, if it was seen.
+    pub(crate) fn find(&self, key: &str) -> Option<u32> {
+        self.known.get(key).copied()
+    }
+
     fn id(&mut self, key: &str) -> u32 {
         if let Some(id) = self.known.get(key) {
             return *id;

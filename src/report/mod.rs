@@ -1,8 +1,14 @@
-//! Results to text and pictures. Formats, never computes.
+//! Results to text, pictures and pages. Formats, never computes.
 
-mod map;
+mod escape;
+mod figure;
+mod live_maps;
+mod page;
+mod plain;
+mod plot;
 
-pub use map::{MapPanel, draw_maps};
+pub use figure::{Axis, Figure, Interval, Mark, Plot, Scale, Series};
+pub use page::{Page, Section, Table};
 
 /// Lines of a name and a text, names aligned.
 #[derive(Debug, Default)]
@@ -61,7 +67,11 @@ pub fn number(count: usize) -> String {
 /// A value with five digits or so, whatever its size.
 #[must_use]
 pub fn short(value: f64) -> String {
-    let before_point = if value.abs() < 1.0 { 1 } else { value.abs().log10() as usize + 1 };
+    let size = value.abs();
+    if (size > 0.0 && size < 1e-3) || (size >= 1e10 && size.is_finite()) {
+        return format!("{value:.3e}");
+    }
+    let before_point = if size < 1.0 { 1 } else { size.log10() as usize + 1 };
     format!("{value:.*}", 5_usize.saturating_sub(before_point))
 }
 
@@ -83,8 +93,8 @@ mod tests {
     #[test]
     fn values_are_short() {
         assert_eq!(
-            [0.0, 0.81359, -0.0845, 12.3456, 83_644.676, 1e9].map(short),
-            ["0.0000", "0.8136", "-0.0845", "12.346", "83645", "1000000000"]
+            [0.0, 0.81359, -0.0845, 12.3456, 83_644.676, 1e9, -1.7e308, 0.000_012].map(short),
+            ["0.0000", "0.8136", "-0.0845", "12.346", "83645", "1000000000", "-1.700e308", "1.200e-5"]
         );
     }
 

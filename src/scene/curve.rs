@@ -31,10 +31,16 @@ impl Curve {
         if dimensions == 1 { 52 } else { 63 / dimensions as u32 }
     }
 
+    /// Bits of a key.
+    pub(super) fn key_bits(&self) -> u32 {
+        Self::bits(self.dimensions) * self.dimensions as u32
+    }
+
     /// The cube that a coordinate lies in along one axis; `side` is that of the smallest cubes or a power of two times it.
     #[inline]
     pub(crate) fn cube(&self, axis: usize, coordinate: f64, side: f64) -> u64 {
-        ((coordinate - self.low[axis]) * side.recip()) as u64
+        // Signed on the way: the conversion takes half as long.
+        ((coordinate - self.low[axis]) * side.recip()) as i64 as u64
     }
 
     /// Where a cube begins along one axis.
@@ -48,6 +54,7 @@ impl Curve {
         self.side
     }
 
+    #[inline]
     pub(super) fn key<const A: usize>(&self, place: &[f64; A]) -> u64 {
         let cube = |k: usize| self.cube(k, place[k], self.side);
         match self.dimensions {

@@ -4,12 +4,11 @@
 //! the labelled rows, with their labels.
 
 mod plan;
-mod span;
 mod weights;
 
 use std::sync::Arc;
 
-use crate::engine::{Choice, Counts, Engine, EngineKind, Exact, Fast, Plan, Progress, Sparse, Truncation, choose};
+use crate::engine::{EngineKind, EngineOptions, Progress};
 use crate::error::{Error, plain};
 use crate::points::Places;
 use crate::scene::{Own, Scene};
@@ -42,32 +41,20 @@ pub struct Smoother {
     c: f64,
     label_weight: f64,
     own: Own,
-    engine: EngineKind,
-    truncation: Truncation,
-    memory_limit: Option<u64>,
+    engine: EngineOptions,
 }
 
 impl Smoother {
     /// The tolerance unless another is asked for: a millionth of the range of the values.
-    pub const DEFAULT_TOLERANCE: f64 = 1e-6;
+    pub const DEFAULT_TOLERANCE: f64 = EngineOptions::DEFAULT_TOLERANCE;
 
     /// A smoother with bandwidth σ and mixing weight c: 0 leaves predictions alone, 1 replaces them by averages.
     ///
     /// # Errors
     /// If c is not within 0 and 1.
     pub fn new(sigma: Sigma, c: f64) -> Result<Self, Error> {
-        if !(0.0..=1.0).contains(&c) {
-            return Err(Error::Parameter { name: "c", value: plain(c), expected: "between 0 and 1" });
-        }
-        Ok(Self {
-            sigma,
-            c,
-            label_weight: 1.0,
-            own: Own::Counts,
-            engine: EngineKind::Auto,
-            truncation: Truncation::Tolerance(Self::DEFAULT_TOLERANCE),
-            memory_limit: None,
-        })
+        check_c(c)?;
+        Ok(Self { sigma, c, label_weight: 1.0, own: Own::Counts, engine: EngineOptions::default() })
     }
 
     /// How much a label weighs against a prediction; 1 as in the paper, 0 for predictions only.
@@ -75,13 +62,7 @@ impl Smoother {
     /// # Errors
     /// If it is negative or not finite.
     pub fn label_weight(mut self, weight: f64) -> Result<Self, Error> {
-        if weight != 0.0 && !(1e-100..=1e100).contains(&weight) {
-            return Err(Error::Parameter {
-                name: "label weight",
-                value: plain(weight),
-                expected: "zero, or between 1e-100 and 1e100",
-            });
-        }
+        check_label_weight(weight)?;
         self.label_weight = weight;
         Ok(self)
     }
@@ -96,7 +77,14 @@ impl Smoother {
     /// Which engine computes the sums.
     #[must_use]
     pub fn engine(mut self, engine: EngineKind) -> Self {
-        self.engine = engine;
+        self.engine = self.engine.engine(engine);
+        self
+    }
+
+    /// Which engine computes the sums, how accurate and within how much memory, all at once.
+    #[must_use]
+    pub fn engine_options(mut self, options: EngineOptions) -> Self {
+        self.engine = options;
         self
     }
 
@@ -105,11 +93,7 @@ impl Smoother {
     /// # Errors
     /// If it is above 1 or below what 64-bit numbers can keep.
     pub fn tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
-        if !(Sparse::SMALLEST_TOLERANCE..=1.0).contains(&tolerance) {
-            let expected = "between 1e-12, what 64-bit numbers can keep, and 1";
-            return Err(Error::Parameter { name: "tolerance", value: plain(tolerance), expected });
-        }
-        self.truncation = Truncation::Tolerance(tolerance);
+        self.engine = self.engine.tolerance(tolerance)?;
         Ok(self)
     }
 
@@ -118,21 +102,14 @@ impl Smoother {
     /// # Errors
     /// If it is not positive, or so large that the kernel vanishes before it.
     pub fn cutoff(mut self, sigmas: f64) -> Result<Self, Error> {
-        if !(sigmas > 0.0 && sigmas <= 37.0) {
-            return Err(Error::Parameter {
-                name: "cutoff",
-                value: plain(sigmas),
-                expected: "positive and at most 37 sigma, where the kernel vanishes",
-            });
-        }
-        self.truncation = Truncation::Cutoff(sigmas);
+        self.engine = self.engine.cutoff(sigmas)?;
         Ok(self)
     }
 
     /// Bytes that a weight matrix may take.
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
-        self.memory_limit = Some(bytes);
+        self.engine = self.engine.memory_limit(bytes);
         self
     }
 
@@ -158,40 +135,24 @@ impl Smoother {
         let mut sources = vec![(targets, 1.0)];
         sources.extend(labelled.map(|places| (places, self.label_weight)));
         let scene = Arc::new(Scene::new(self.sigma, targets, &sources, self.own)?);
-        let (choice, plan) = self.plan_scene(scene.clone(), progress)?;
+        let (choice, plan) = self.engine.plan(scene.clone(), progress)?;
         Ok(SmoothingPlan { smoother: self.clone(), scene, plan, choice })
     }
+}
 
-    fn plan_scene(&self, scene: Arc<Scene>, progress: &dyn Progress) -> Result<(Choice, Box<dyn Plan>), Error> {
-        let choice = match self.engine {
-            EngineKind::Auto => choose(&Counts {
-                targets: scene.target_places() as u64,
-                sources: scene.source_places() as u64,
-                cutoff: matches!(self.truncation, Truncation::Cutoff(_)),
-            }),
-            engine => Choice { engine, reason: "as asked" },
-        };
-        let plan = match choice.engine {
-            EngineKind::Exact => Exact.plan(scene, progress),
-            EngineKind::Sparse => self.sparse().plan(scene, progress),
-            EngineKind::Fast | EngineKind::Auto => self.fast()?.plan(scene, progress),
-        };
-        Ok((choice, plan?))
+pub(crate) fn check_c(c: f64) -> Result<(), Error> {
+    if (0.0..=1.0).contains(&c) {
+        return Ok(());
     }
+    Err(Error::Parameter { name: "c", value: plain(c), expected: "between 0 and 1" })
+}
 
-    fn fast(&self) -> Result<Fast, Error> {
-        match self.truncation {
-            Truncation::Tolerance(tolerance) => Ok(Fast { tolerance }),
-            Truncation::Cutoff(_) => Err(Error::Contradiction {
-                message: "the fast engine keeps a tolerance; it has no cutoff".to_owned(),
-                hint: "leave --cutoff out, or use --engine sparse".to_owned(),
-            }),
-        }
+pub(crate) fn check_label_weight(weight: f64) -> Result<(), Error> {
+    if weight == 0.0 || (1e-100..=1e100).contains(&weight) {
+        return Ok(());
     }
-
-    fn sparse(&self) -> Sparse {
-        Sparse { truncation: self.truncation, memory_limit: self.memory_limit }
-    }
+    let expected = "zero, or between 1e-100 and 1e100";
+    Err(Error::Parameter { name: "label weight", value: plain(weight), expected })
 }
 
 /// Smooths one column of predictions in one call; see [`Smoother`] for more.

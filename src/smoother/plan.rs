@@ -5,10 +5,10 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::Smoother;
-use super::span::{Span, blend};
-use crate::engine::{Choice, Matrix, Plan, Progress, Sums};
+use crate::engine::{Choice, Matrix, Plan, Progress, RowSums, Sums};
 use crate::error::Error;
 use crate::scene::{Own, Scene};
+use crate::span::{Span, blend};
 
 /// A smoother that knows its places.
 pub struct SmoothingPlan {
@@ -130,35 +130,11 @@ impl SmoothingPlan {
         } else {
             let row = |(row, &prediction): (usize, &f64)| {
                 let own = span.to_unit(prediction);
-                blended(prediction, mean_and_bound(self.row_sums(row, sums, Some((k, column, own)))))
+                blended(prediction, mean_and_bound(RowSums::of(&self.scene, row, sums, Some((k, column, own)))))
             };
             predictions.par_iter().enumerate().map(row).unzip_into_vecs(&mut values, &mut error_bound);
         }
         Smoothed { values, error_bound, range: span.high - span.low }
-    }
-
-    /// The sums of one row: those of its place, and for leave-one-out what else is at its own place.
-    fn row_sums(&self, row: usize, sums: &Sums, column: Option<(usize, &[f64], f64)>) -> RowSums {
-        let place = self.scene.layout.target_of_row[row] as usize;
-        let at_place = RowSums::at(place, sums, column.map(|(k, _, _)| k));
-        if self.scene.layout.own == Own::Counts {
-            return at_place;
-        }
-        let home = self.scene.layout.home[place] as usize;
-        let own_weight = self.scene.parts[0].0;
-        let others = self.scene.mass[home] - own_weight;
-        if others <= 0.0 {
-            return at_place;
-        }
-        let scale = at_place.exponent.exp2();
-        let beside = column.map_or(0.0, |(_, column, own)| column[home] - own_weight * own);
-        let lost = f64::EPSILON * self.scene.mass[home];
-        RowSums {
-            mass: others + scale * at_place.mass,
-            value: beside + scale * at_place.value,
-            error: scale * at_place.error + lost,
-            exponent: 0.0,
-        }
     }
 
     /// Effective number of sources behind each target's average: `D² / Σ (w K)²`; 0 where there is none.
@@ -167,34 +143,14 @@ impl SmoothingPlan {
     /// If the second plan that this needs would not fit in memory.
     pub fn n_effective(&self) -> Result<Vec<f64>, Error> {
         let squared = Arc::new(self.scene.squared());
-        let (_, plan) = self.smoother.clone().engine(self.choice.engine).plan_scene(squared.clone(), &())?;
-        let squared = Self { smoother: self.smoother.clone(), scene: squared, plan, choice: self.choice };
-        let (first, second) = (self.plan.sums(&[], &()), squared.plan.sums(&[], &()));
+        let (_, plan) = self.smoother.engine.engine(self.choice.engine).plan(squared.clone(), &())?;
+        let (first, second) = (self.plan.sums(&[], &()), plan.sums(&[], &()));
         let effective = |row: usize| {
-            let (d, squares) = (self.row_sums(row, &first, None), squared.row_sums(row, &second, None));
+            let (d, squares) = (RowSums::of(&self.scene, row, &first, None), RowSums::of(&squared, row, &second, None));
             // By logarithms: for far rows the square of D would underflow.
             let log2 = |sums: &RowSums| sums.mass.log2() + sums.exponent;
             if squares.mass > 0.0 { (2.0 * log2(&d) - log2(&squares)).exp2() } else { 0.0 }
         };
         Ok((0..self.scene.layout.target_of_row.len()).map(effective).collect())
-    }
-}
-
-struct RowSums {
-    mass: f64,
-    value: f64,
-    error: f64,
-    exponent: f64,
-}
-
-impl RowSums {
-    /// The sums of a place, with those of one column of values.
-    fn at(place: usize, sums: &Sums, column: Option<usize>) -> Self {
-        Self {
-            mass: sums.mass[place],
-            value: column.map_or(0.0, |k| sums.values[k][place]),
-            error: sums.error[place],
-            exponent: sums.exponent[place],
-        }
     }
 }

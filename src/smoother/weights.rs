@@ -36,7 +36,7 @@ impl SmoothingPlan {
             .collect();
         let nonzeros =
             layout.target_of_row.iter().map(|&place| size_of_place[place as usize]).fold(0, u64::saturating_add);
-        let (need, limit) = (nonzeros.saturating_mul(24), self.smoother.memory_limit.unwrap_or(u64::MAX));
+        let (need, limit) = (nonzeros.saturating_mul(24), self.smoother.engine.memory());
         if need > limit {
             return Err(Error::MatrixTooLarge { nonzeros, need, limit });
         }

@@ -5,7 +5,7 @@ mod sigma;
 mod twofold;
 
 pub use sigma::{Degrees, Metres, Sigma};
-pub(crate) use twofold::{compensated, two_sum};
+pub(crate) use twofold::{Twofold, compensated, two_product, two_sum};
 
 use geo::{Distance, Haversine, Point};
 

@@ -80,7 +80,11 @@ impl Sigma {
     /// # Errors
     /// If the new σ is not a positive finite number of a sane size.
     pub fn scaled(self, factor: f64) -> Result<Self, Error> {
-        let value = self.value() * factor;
+        self.with_value(self.value() * factor)
+    }
+
+    /// The same unit with this number in front; metres for the sphere.
+    pub(crate) fn with_value(self, value: f64) -> Result<Self, Error> {
         match self {
             Self::Sphere(_) => Self::metres(value),
             Self::LatLon(_) => Self::degrees(value),

@@ -12,7 +12,7 @@ pub(crate) struct Twofold {
 }
 
 /// The exact sum of two numbers (Knuth).
-#[inline]
+#[inline(always)]
 pub(crate) fn two_sum(a: f64, b: f64) -> Twofold {
     let hi = a + b;
     let of_b = hi - a;
@@ -29,8 +29,8 @@ pub(crate) fn compensated(terms: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// The exact product of two numbers.
-#[inline]
-fn two_product(a: f64, b: f64) -> Twofold {
+#[inline(always)]
+pub(crate) fn two_product(a: f64, b: f64) -> Twofold {
     let hi = a * b;
     Twofold { hi, lo: a.mul_add(b, -hi) }
 }

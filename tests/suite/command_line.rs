@@ -108,15 +108,25 @@ fn compare_shows_both_engines() {
 #[test]
 fn the_demo_tells_its_story() {
     let folder = tempfile::tempdir().unwrap();
+    // Twice: the second run replaces the files of the first.
     for _ in 0..2 {
         let output = geosmooth(&["demo"], folder.path());
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        assert!(text.contains("xgb         0.8136 -> 0.8683"), "{text}");
-        assert!(text.contains("$ geosmooth compare"), "{text}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        for words in ["geosmooth tune", "geosmooth smooth", "geosmooth compare", "geosmooth diagnose"] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        // The whole story must be better than the first step of it: 0.8683 with the label weight alone.
+        let after = text.split("0.8136 -> ").nth(1).and_then(|rest| rest[..6].parse::<f64>().ok());
+        assert!(after.is_some_and(|r2| r2 > 0.885), "{text}");
+        assert!(!text.contains("NO"), "{text}");
     }
-    let map = std::fs::read_to_string(folder.path().join("geosmooth-demo/map.svg")).unwrap();
-    assert!(map.starts_with("<svg") && map.matches("<rect").count() > 1000);
+    let demo = folder.path().join("geosmooth-demo");
+    for page in ["tuning", "smoothing", "engines", "diagnosis"] {
+        assert!(demo.join(page).join("index.html").is_file(), "{page}");
+    }
+    let map = std::fs::read_to_string(demo.join("smoothing/errors.svg")).unwrap();
+    assert!(map.matches("h4v4h-4z").count() > 1000);
 }
 
 #[test]

@@ -3,10 +3,14 @@
 mod certificates;
 mod command_line;
 mod exactness;
+mod experiments;
 mod golden;
 mod identities;
+mod instruction_sets;
 mod leave_one_out;
 mod matrix;
+mod methods;
 mod problem;
+mod report;
 mod sweep;
 mod threads;

@@ -4,8 +4,8 @@
 //! target then looks at the box of each leaf itself.
 
 use super::super::bounds::Bounds;
-use super::super::rounding_error;
-use super::leaves::{Leaf, LeafSums, Target, log2_below, power_of_two_above};
+use super::boxes::Rule;
+use super::leaves::{LeafSums, Near, Pass, Target, log2_below};
 use super::tree::Tree;
 use crate::kernel::Decay;
 use crate::scene::{NOWHERE, Own, Scene};
@@ -15,6 +15,9 @@ const TEAM: usize = 64;
 /// A team is at most this many reaches across; between 4 and 16 the time hardly changes (304k + 304k rows, σ = 0.001° to 0.1°,
 /// 2026-11-16).
 const TEAM_PER_REACH: f64 = 8.0;
+/// Where there are few sources among them a team may be wider, by [`SPARSE`]: its targets look at them all anyway.
+const SOURCES_AMONG_TEAM: usize = 4 * TEAM;
+const SPARSE: f64 = 8.0;
 /// Sums that may be below two to this power are taken relative to the nearest source.
 const LOG_TOO_SMALL: f64 = -890.0;
 
@@ -49,14 +52,14 @@ struct Floor {
 
 /// Memory that is reused from team to team.
 pub(super) struct Bench {
-    leaves: Vec<Leaf>,
+    near: Near,
     floors: Vec<Floor>,
     sums: LeafSums,
 }
 
 impl Bench {
     pub(super) fn new(columns: usize) -> Self {
-        Self { leaves: Vec::new(), floors: Vec::new(), sums: LeafSums::new(columns) }
+        Self { near: Near::default(), floors: Vec::new(), sums: LeafSums::new(columns) }
     }
 }
 
@@ -68,13 +71,22 @@ impl<D> Direct<'_, D> {
     {
         let typical = (self.weight.max(1.0) / self.tolerance).log2();
         let across = TEAM_PER_REACH * self.decay.squared_reach(typical).sqrt();
-        let axes = &self.scene.layout.targets.axes[..self.scene.layout.metric.dimensions()];
+        let layout = &self.scene.layout;
+        let axes = &layout.targets.axes[..layout.metric.dimensions()];
         let mut teams = Vec::new();
         let mut rest = places;
         while let Some(&first) = rest.first() {
+            let within = |place: u32, across: f64| {
+                axes.iter().all(|axis| (axis[place as usize] - axis[first as usize]).abs() <= across)
+            };
+            let (start, home) = (layout.home[first as usize], &layout.home);
+            let few_sources = |place: u32| {
+                let here = home[place as usize];
+                start != NOWHERE && here != NOWHERE && (here - start) as usize <= SOURCES_AMONG_TEAM
+            };
             let near =
-                |place: &&u32| axes.iter().all(|axis| (axis[**place as usize] - axis[first as usize]).abs() <= across);
-            let (team, others) = rest.split_at(rest.iter().take(TEAM).take_while(near).count());
+                |place: &&u32| within(**place, across) || (few_sources(**place) && within(**place, SPARSE * across));
+            let (team, others) = rest.split_at(rest.iter().take(TEAM).take_while(near).count().max(1));
             teams.push(team);
             rest = others;
         }
@@ -100,20 +112,17 @@ impl<D> Direct<'_, D> {
         self.find_floors::<A>(team, known, bench);
         let least = bench.floors.iter().map(|floor| floor.log_mass).fold(f64::INFINITY, f64::min);
         let share = (self.tolerance * share).log2();
-        let mut left_out = 0.0;
-        let far = |log_mass: f64, decay: f64| {
-            let little = log_mass - decay <= least + share;
-            left_out += if little { power_of_two_above(log_mass - decay) } else { 0.0 };
-            little
-        };
-        bench.leaves.clear();
-        found.clear();
-        tree.walk(self.decay, &self.bounds(team), far, |leaf| bench.leaves.push(leaf.clone()));
-        for (at, &place) in team.iter().enumerate() {
-            let little = bench.floors[at].log_mass + share;
-            let error = left_out + self.sum::<A>(place, little, 0.0, bench);
-            found.extend_from_slice(&bench.sums.sums);
-            found.push(error);
+        let rule = Rule { little: least + share, farthest: f64::INFINITY };
+        bench.near.clear();
+        let left_out = tree.walk::<D, A>(self.decay, &self.bounds(team), rule, &mut bench.near);
+        let targets: Vec<Target<A>> = team
+            .iter()
+            .zip(&bench.floors)
+            .map(|(&place, floor)| self.target(place, floor.log_mass + share, 0.0))
+            .collect();
+        self.sum(&targets, bench, found);
+        for sums in found.chunks_exact_mut(self.columns.len() + 1) {
+            sums[self.columns.len()] += left_out;
         }
     }
 
@@ -126,34 +135,49 @@ impl<D> Direct<'_, D> {
         // One more than needed, so that at most half of the tolerance goes to what is left out.
         let beyond = self.weight.log2() - self.tolerance.log2() + 1.0;
         let farthest = bench.floors.iter().map(|floor| beyond - floor.log_mass).fold(0.0, f64::max);
-        bench.leaves.clear();
-        let far = |_: f64, decay: f64| decay >= farthest;
-        self.tree.walk(self.decay, &self.bounds(team), far, |leaf| bench.leaves.push(leaf.clone()));
-        let sums = |(at, &place): (usize, &u32)| {
-            let floor = bench.floors[at];
-            let shift = if floor.log_mass < LOG_TOO_SMALL { floor.decay.floor() } else { 0.0 };
-            let error = self.weight * (shift - farthest).exp2() + self.sum::<A>(place, f64::NEG_INFINITY, shift, bench);
-            TargetSums { place, sums: bench.sums.sums.clone(), error, exponent: -shift }
+        let rule = Rule { little: f64::NEG_INFINITY, farthest };
+        bench.near.clear();
+        self.tree.walk::<D, A>(self.decay, &self.bounds(team), rule, &mut bench.near);
+        let shift = |floor: &Floor| if floor.log_mass < LOG_TOO_SMALL { floor.decay.floor() } else { 0.0 };
+        let targets: Vec<Target<A>> = team
+            .iter()
+            .zip(&bench.floors)
+            .map(|(&place, floor)| self.target(place, f64::NEG_INFINITY, shift(floor)))
+            .collect();
+        let mut found = Vec::new();
+        self.sum(&targets, bench, &mut found);
+        let sums = |((&place, target), found): ((&u32, &Target<A>), &[f64])| TargetSums {
+            place,
+            sums: found[..self.columns.len()].to_vec(),
+            error: self.weight * (target.shift - farthest).exp2() + found[self.columns.len()],
+            exponent: -target.shift,
         };
-        team.iter().enumerate().map(sums).collect()
+        team.iter().zip(&targets).zip(found.chunks_exact(self.columns.len() + 1)).map(sums).collect()
     }
 
-    /// Sums over the leaves on the bench; gives the error of what was left out among them and of rounding.
-    fn sum<const A: usize>(&self, place: u32, little: f64, shift: f64, bench: &mut Bench) -> f64
+    fn target<const A: usize>(&self, place: u32, little: f64, shift: f64) -> Target<A> {
+        let coordinates = self.scene.layout.targets.place(place as usize);
+        Target { place: coordinates, left_out: self.left_out(place), little, shift }
+    }
+
+    /// Sums over the leaves on the bench: for each target its sums and the error of what was left out among them and of
+    /// rounding.
+    fn sum<const A: usize>(&self, targets: &[Target<A>], bench: &mut Bench, found: &mut Vec<f64>)
     where
         D: Decay<A>,
     {
-        let layout = &self.scene.layout;
-        let target =
-            Target { place: &layout.targets.place(place as usize), left_out: self.left_out(place), little, shift };
-        bench.sums.add_up(self.decay, &layout.sources, self.columns, &bench.leaves, &target);
-        let mass = bench.sums.sums[0];
-        if mass > 0.0 {
-            let spread = log2_below(self.weight) + 1.0 - log2_below(mass) + shift;
-            bench.sums.left_out + mass * rounding_error(bench.sums.terms, spread)
-        } else {
-            bench.sums.left_out
-        }
+        found.clear();
+        let pass = Pass {
+            decay: self.decay,
+            sources: &self.scene.layout.sources,
+            columns: self.columns,
+            log_weight: log2_below(self.weight) + 1.0,
+            near: &bench.near,
+            targets,
+            memory: &mut bench.sums,
+            found,
+        };
+        pass.run();
     }
 
     fn left_out(&self, place: u32) -> u32 {

@@ -1,14 +1,14 @@
 //! Sums over many sources at once: points → nodes, nodes → nodes, nodes → points.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use super::lattice::{Blocks, Key, Route, convolve, cube, readers};
+use super::expansion::Terms;
+use super::lattice::{Convolution, Key, Route, cube, positions, readers};
 use super::ruler::{Ruler, Run};
-use super::taps::Taps;
+use super::taps::{Plain, Taps};
 use super::window::Window;
 use crate::scene::Cloud;
 
@@ -16,6 +16,8 @@ use crate::scene::Cloud;
 const BATCH: usize = 512;
 /// Points of one block that one task takes; a multiple of [`BATCH`].
 const SHARE: usize = 16 * BATCH;
+/// Blocks that a task takes at least.
+const BLOCKS_AT_ONCE: usize = 16;
 
 impl Window {
     /// Additions in the longest chain when so many points of a block come together at a node.
@@ -30,77 +32,130 @@ pub(super) struct BlockSums {
     pub(super) values: Vec<f64>,
 }
 
+/// Sources as a lattice takes them.
+pub(super) trait Spreads: Sync {
+    /// Adds some places of a block to the nodes around it: set by set all columns.
+    fn spread(&self, taps: &Taps, run: &Run, nodes: &mut [f64]);
+}
+
+/// Targets as a lattice serves them.
+pub(super) trait Reads: Sync {
+    /// Reads the nodes around a block at its places: for each place one value of each column.
+    fn read(&self, taps: &Taps, run: &Run, nodes: &[f64], values: &mut [f64]);
+}
+
+/// Places of the plane, or of space; they have one set of columns.
+pub(super) struct OnPlane<'a> {
+    pub(super) ruler: &'a Ruler,
+    pub(super) cloud: &'a Cloud,
+    pub(super) columns: &'a [&'a [f64]],
+}
+
+impl OnPlane<'_> {
+    fn spots<'a>(&'a self, run: &'a Run) -> Plain<'a> {
+        Plain { ruler: self.ruler, key: &run.key, cloud: self.cloud }
+    }
+}
+
+impl Spreads for OnPlane<'_> {
+    fn spread(&self, taps: &Taps, run: &Run, nodes: &mut [f64]) {
+        taps.spread(&self.spots(run), run.places.clone(), self.columns, nodes);
+    }
+}
+
+impl Reads for OnPlane<'_> {
+    fn read(&self, taps: &Taps, run: &Run, nodes: &[f64], values: &mut [f64]) {
+        taps.read(&self.spots(run), run.places.clone(), nodes, values);
+    }
+}
+
 /// Sources on a lattice and targets that read it.
 pub(super) struct Grid {
     taps: Taps,
-    /// Weight and variance of each Gaussian that the kernel is made of.
-    mixture: Vec<(f64, f64)>,
+    terms: Terms,
     sources: Vec<Run>,
     targets: Vec<Run>,
     route: Route,
 }
 
 impl Grid {
-    pub(super) fn new(ruler: Ruler, mixture: Vec<(f64, f64)>, sources: Vec<Run>, targets: Vec<Run>) -> Self {
-        let window = &ruler.window;
+    pub(super) fn new(window: Window, terms: Terms, sources: Vec<Run>, targets: Vec<Run>) -> Self {
         let keys = |runs: &[Run]| {
             let mut keys: Vec<Key> = runs.iter().map(|run| run.key).collect();
             keys.par_sort_unstable();
             keys
         };
-        let near = readers(window, &keys(&sources));
+        let near = readers(&window, &keys(&sources));
         let targets: Vec<Run> = targets.into_par_iter().filter(|run| near.binary_search(&run.key).is_ok()).collect();
-        let route = Route::new(window, &keys(&sources), &keys(&targets));
-        Self { taps: Taps::new(ruler), mixture, sources, targets, route }
+        let route = Route::new(&window, &keys(&sources), &keys(&targets));
+        Self { taps: Taps::new(window), terms, sources, targets, route }
     }
 
     /// The sums at the targets, block by block.
-    pub(super) fn sums(&self, sources: &Cloud, targets: &Cloud, columns: &[&[f64]]) -> Vec<BlockSums> {
-        let nodes = self.spread(sources, columns);
-        let mut total: Option<Blocks> = None;
-        for &(weight, variance) in &self.mixture {
-            let part = convolve(&self.taps.ruler.window, variance, &self.route, &nodes, columns.len());
-            total = Some(add(total, weight, part));
-        }
-        let total = total.expect("a mixture has at least one part");
-        self.targets.par_iter().map(|run| self.read(run, targets, &total, columns.len())).collect()
+    pub(super) fn sums(&self, sources: &impl Spreads, targets: &impl Reads, columns: usize) -> Vec<BlockSums> {
+        let spread = self.spread(sources, self.terms.sets * columns);
+        let nodes = self.convolve(spread, columns);
+        let at = positions(&self.route.stages[self.taps.window.dimensions]);
+        let numbers = self.terms.sets * columns * self.taps.window.nodes_per_block();
+        let block = |key: &Key| at.get(key).map(|at| &nodes[at * numbers..(at + 1) * numbers]);
+        let read = |memory: &mut Vec<f64>, run: &Run| self.read(run, targets, block, columns, memory);
+        self.targets.par_iter().map_init(Vec::new, read).collect()
     }
 
-    fn nodes_per_block(&self) -> usize {
-        self.taps.ruler.window.nodes.pow(self.taps.ruler.window.dimensions as u32)
+    /// Nodes → nodes: block after block, set by set, all columns.
+    fn convolve(&self, spread: Vec<f64>, columns: usize) -> Vec<f64> {
+        let (window, sets) = (&self.taps.window, self.terms.sets);
+        if let Some(variance) = self.terms.single() {
+            return Convolution::new(window, &self.route, columns).once(variance, spread);
+        }
+        let numbers = columns * window.nodes_per_block();
+        let mut total = vec![0.0; self.route.stages[window.dimensions].len() * sets * numbers];
+        let mut convolution = Convolution::new(window, &self.route, columns);
+        for part in &self.terms.parts {
+            for (set, weights) in part.weights.chunks_exact(sets).enumerate() {
+                let found = convolution.run(part.variance, &spread, sets * numbers, set * columns);
+                let blocks = total.par_chunks_exact_mut(sets * numbers).zip(found.par_chunks_exact(numbers));
+                blocks.with_min_len(BLOCKS_AT_ONCE).for_each(|(total, found)| {
+                    for (total, weight) in total.chunks_exact_mut(numbers).zip(weights) {
+                        total.iter_mut().zip(found).for_each(|(total, value)| *total += weight * value);
+                    }
+                });
+            }
+        }
+        total
     }
 
     /// Points → nodes. Blocks whose surroundings overlap take turns, always in the same order.
-    fn spread(&self, cloud: &Cloud, columns: &[&[f64]]) -> Blocks {
-        let keys = &self.route.stages[0];
-        let at: HashMap<&Key, usize> = keys.iter().enumerate().map(|(at, key)| (key, at)).collect();
-        let empty = || Mutex::new(vec![0.0; columns.len() * self.nodes_per_block()]);
-        let blocks: Vec<Mutex<Vec<f64>>> = keys.par_iter().map(|_| empty()).collect();
-        let dimensions = self.taps.ruler.window.dimensions;
+    fn spread(&self, sources: &impl Spreads, columns: usize) -> Vec<f64> {
+        let at = positions(&self.route.stages[0]);
+        let numbers = columns * self.taps.window.nodes_per_block();
+        let mut all = vec![0.0; at.len() * numbers];
+        let blocks: Vec<Mutex<&mut [f64]>> = all.chunks_exact_mut(numbers).map(Mutex::new).collect();
+        let dimensions = self.taps.window.dimensions;
         for turn in cube([0; 3], dimensions, self.taps.shape.blocks) {
             let now = |run: &&Run| {
                 (0..3).all(|k| run.key[k].rem_euclid(self.taps.shape.blocks as i64) == turn[k] || k < 3 - dimensions)
             };
             self.sources.par_iter().filter(now).for_each(|run| {
-                let nodes = self.spread_run(run, cloud, columns);
+                let nodes = self.spread_run(run, sources, columns);
                 for step in cube([0; 3], dimensions, self.taps.shape.blocks) {
                     let key = std::array::from_fn(|k| run.key[k] + step[k]);
                     if let Some(&at) = at.get(&key) {
                         let mut block = blocks[at].lock().expect("no task panics");
-                        self.add_to_block(&nodes, step, &mut block, columns.len());
+                        self.add_to_block(&nodes, step, &mut block, columns);
                     }
                 }
             });
         }
-        let values = blocks.into_iter().map(|block| block.into_inner().expect("no task panics")).collect();
-        Blocks::new(keys, values)
+        drop(blocks);
+        all
     }
 
     /// The nodes around one block; many points are shared out, and their parts added in order.
-    fn spread_run(&self, run: &Run, cloud: &Cloud, columns: &[&[f64]]) -> Vec<f64> {
+    fn spread_run(&self, run: &Run, sources: &impl Spreads, columns: usize) -> Vec<f64> {
         let starts = run.places.clone().into_par_iter().step_by(SHARE);
         let parts: Vec<Vec<f64>> = starts
-            .map(|start| self.spread_share(run.key, start..run.places.end.min(start + SHARE), cloud, columns))
+            .map(|start| self.spread_share(run.key, start..run.places.end.min(start + SHARE), sources, columns))
             .collect();
         let mut parts = parts.into_iter();
         let mut total = parts.next().unwrap_or_default();
@@ -110,39 +165,53 @@ impl Grid {
         total
     }
 
-    fn spread_share(&self, key: Key, share: Range<usize>, cloud: &Cloud, columns: &[&[f64]]) -> Vec<f64> {
-        let empty = vec![0.0; columns.len() * self.taps.shape.len()];
-        let mut total = Vec::new();
+    fn spread_share(&self, key: Key, share: Range<usize>, sources: &impl Spreads, columns: usize) -> Vec<f64> {
+        let mut total = vec![0.0; columns * self.taps.shape.len()];
+        let mut nodes = Vec::new();
         for start in share.clone().step_by(BATCH) {
-            let mut nodes = empty.clone();
             let batch = Run { key, places: start..share.end.min(start + BATCH) };
-            self.taps.spread(&batch, cloud, columns, &mut nodes);
-            if total.is_empty() { total = nodes } else { add_all(&mut total, &nodes) }
+            if start == share.start {
+                sources.spread(&self.taps, &batch, &mut total);
+                continue;
+            }
+            nodes.clear();
+            nodes.resize(total.len(), 0.0);
+            sources.spread(&self.taps, &batch, &mut nodes);
+            add_all(&mut total, &nodes);
         }
         total
     }
 
     fn add_to_block(&self, nodes: &[f64], step: Key, block: &mut [f64], columns: usize) {
-        let n = self.taps.ruler.window.nodes;
+        let n = self.taps.window.nodes;
         for column in 0..columns {
-            let block = &mut block[column * self.nodes_per_block()..];
+            let block = &mut block[column * self.taps.window.nodes_per_block()..];
             let nodes = &nodes[column * self.taps.shape.len()..];
-            for (to, from) in self.taps.shape.rows(n, self.taps.ruler.window.dimensions, step) {
+            for (to, from) in self.taps.shape.rows(n, self.taps.window.dimensions, step) {
                 block[to..to + n].iter_mut().zip(&nodes[from..from + n]).for_each(|(to, from)| *to += from);
             }
         }
     }
 
-    /// Nodes → points.
-    fn read(&self, run: &Run, cloud: &Cloud, total: &Blocks, columns: usize) -> BlockSums {
-        let (n, dimensions) = (self.taps.ruler.window.nodes, self.taps.ruler.window.dimensions);
-        let mut nodes = vec![0.0; columns * self.taps.shape.len()];
+    /// Nodes → points. Memory for the nodes around a block is used again and again.
+    fn read<'a>(
+        &self,
+        run: &Run,
+        targets: &impl Reads,
+        block: impl Fn(&Key) -> Option<&'a [f64]>,
+        columns: usize,
+        nodes: &mut Vec<f64>,
+    ) -> BlockSums {
+        let (n, dimensions) = (self.taps.window.nodes, self.taps.window.dimensions);
+        let of_sets = self.terms.sets * columns;
+        nodes.clear();
+        nodes.resize(of_sets * self.taps.shape.len(), 0.0);
         let mut any = false;
         for step in cube([0; 3], dimensions, self.taps.shape.blocks) {
-            let Some(block) = total.get(&std::array::from_fn(|k| run.key[k] + step[k])) else { continue };
+            let Some(block) = block(&std::array::from_fn(|k| run.key[k] + step[k])) else { continue };
             any = true;
-            for column in 0..columns {
-                let block = &block[column * self.nodes_per_block()..];
+            for column in 0..of_sets {
+                let block = &block[column * self.taps.window.nodes_per_block()..];
                 let nodes = &mut nodes[column * self.taps.shape.len()..];
                 for (from, to) in self.taps.shape.rows(n, dimensions, step) {
                     nodes[to..to + n].copy_from_slice(&block[from..from + n]);
@@ -151,7 +220,7 @@ impl Grid {
         }
         let mut values = vec![0.0; run.places.len() * columns];
         if any {
-            self.taps.read(run, cloud, &nodes, &mut values);
+            targets.read(&self.taps, run, nodes, &mut values);
         }
         BlockSums { places: run.places.clone(), values }
     }
@@ -159,16 +228,4 @@ impl Grid {
 
 fn add_all(total: &mut [f64], part: &[f64]) {
     total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
-}
-
-/// `total + weight · part`.
-fn add(total: Option<Blocks>, weight: f64, mut part: Blocks) -> Blocks {
-    if let Some(total) = total {
-        part.values.par_iter_mut().zip(&total.values).for_each(|(part, total)| {
-            part.iter_mut().zip(total).for_each(|(part, total)| *part = weight * *part + total);
-        });
-    } else if weight != 1.0 {
-        part.values.par_iter_mut().flatten().for_each(|value| *value *= weight);
-    }
-    part
 }

@@ -3,36 +3,25 @@
 use std::collections::HashMap;
 use std::ops::{Range, RangeInclusive};
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::window::Window;
+use crate::simd::arch;
 
 /// A block by its number along each axis; unused axes come first and are zero.
 pub(super) type Key = [i64; 3];
 
-/// Values at the nodes of some blocks: one column after another within a block.
-pub(super) struct Blocks {
-    at: HashMap<Key, usize>,
-    pub(super) values: Vec<Vec<f64>>,
-}
-
-impl Blocks {
-    pub(super) fn new(keys: &[Key], values: Vec<Vec<f64>>) -> Self {
-        let at = keys.iter().enumerate().map(|(at, key)| (*key, at)).collect();
-        Self { at, values }
-    }
-
-    pub(super) fn get(&self, key: &Key) -> Option<&[f64]> {
-        self.at.get(key).map(|&at| self.values[at].as_slice())
-    }
-}
-
 /// The steps from the nodes that sources touch to those that targets read.
 pub(super) struct Route {
-    /// Blocks before the first pass, after it, and so on.
+    /// Blocks before the first pass, after it, and so on; each ascends.
     pub(super) stages: Vec<Vec<Key>>,
+    /// For each pass and each block after it, the blocks before it along the axis, or [`NOWHERE`].
+    links: Vec<Vec<u32>>,
 }
+
+/// Stands for "no such block".
+const NOWHERE: u32 = u32::MAX;
 
 impl Route {
     /// From the blocks of sources to those of targets; both ascend.
@@ -52,8 +41,20 @@ impl Route {
             let reached = widen(&stages[pass], axis, -reach..=reach);
             stages.push(common(&reached, &leading[window.dimensions - 1 - pass]));
         }
-        Self { stages }
+        let links = |(pass, axis): (usize, usize)| {
+            let before = positions(&stages[pass]);
+            let of_block =
+                |key: &Key| line(*key, axis, reach).map(|key| before.get(&key).map_or(NOWHERE, |at| *at as u32));
+            stages[pass + 1].iter().flat_map(of_block).collect()
+        };
+        let links = (3 - window.dimensions..3).enumerate().map(links).collect();
+        Self { stages, links }
     }
+}
+
+/// Where each block is in a list.
+pub(super) fn positions(keys: &[Key]) -> HashMap<Key, usize> {
+    keys.iter().enumerate().map(|(at, key)| (*key, at)).collect()
 }
 
 /// Blocks whose points may read what sources in these blocks spread.
@@ -98,29 +99,80 @@ pub(super) fn cube(corner: Key, dimensions: usize, side: usize) -> impl Iterator
     })
 }
 
-/// Convolves with the middle Gaussian of one variance, axis after axis.
-pub(super) fn convolve(window: &Window, variance: f64, route: &Route, from: &Blocks, columns: usize) -> Blocks {
-    let reach = window.blocks_reached() as i64;
-    let matrices: Vec<Matrix> = (-reach..=reach).map(|step| Matrix::new(window, variance, step)).collect();
-    let mut done: Option<Blocks> = None;
-    for (pass, axis) in (3 - window.dimensions..3).enumerate() {
-        let before = done.as_ref().unwrap_or(from);
-        let block = |key: &Key| {
-            let mut out = vec![0.0; columns * window.nodes.pow(window.dimensions as u32)];
-            for (source, matrix) in line(*key, axis, reach).zip(&matrices) {
-                if let Some(values) = before.get(&source) {
-                    let inner = window.nodes.pow(2 - axis as u32);
-                    Arch::new().dispatch(Apply { inner, matrix, values, out: &mut out });
-                }
-            }
-            out
-        };
-        let keys = &route.stages[pass + 1];
-        let values = keys.par_iter().map(block).collect();
-        done = Some(Blocks::new(keys, values));
-    }
-    done.expect("there is at least one axis")
+/// Convolutions with middle Gaussians, axis after axis, of so many columns at a time.
+pub(super) struct Convolution<'a> {
+    window: &'a Window,
+    route: &'a Route,
+    columns: usize,
+    /// What comes out of each pass: memory that one convolution after another works in.
+    passes: Vec<Vec<f64>>,
 }
+
+impl<'a> Convolution<'a> {
+    pub(super) fn new(window: &'a Window, route: &'a Route, columns: usize) -> Self {
+        Self { window, route, columns, passes: vec![Vec::new(); window.dimensions] }
+    }
+
+    /// Numbers in one block.
+    fn numbers(&self) -> usize {
+        self.columns * self.window.nodes_per_block()
+    }
+
+    /// Convolves some columns of the first blocks, which have `stride` numbers each, with the Gaussian of one variance.
+    pub(super) fn run(&mut self, variance: f64, from: &[f64], stride: usize, first_column: usize) -> &[f64] {
+        let matrices = Matrix::all(self.window, variance);
+        let mut passes = std::mem::take(&mut self.passes);
+        for pass in 0..passes.len() {
+            let (before, after) = passes.split_at_mut(pass);
+            let before = match before.last() {
+                Some(before) => Before { values: before, stride: self.numbers(), start: 0 },
+                None => Before { values: from, stride, start: first_column * self.window.nodes_per_block() },
+            };
+            self.pass(pass, &matrices, before, &mut after[0]);
+        }
+        self.passes = passes;
+        self.passes.last().map_or(&[], Vec::as_slice)
+    }
+
+    /// Convolves all columns of the first blocks. What is no longer needed is freed on the way: the next step then works
+    /// in memory that is already there.
+    pub(super) fn once(self, variance: f64, mut values: Vec<f64>) -> Vec<f64> {
+        let matrices = Matrix::all(self.window, variance);
+        for pass in 0..self.window.dimensions {
+            let mut after = Vec::new();
+            self.pass(pass, &matrices, Before { values: &values, stride: self.numbers(), start: 0 }, &mut after);
+            values = after;
+        }
+        values
+    }
+
+    fn pass(&self, pass: usize, matrices: &[Matrix], before: Before, after: &mut Vec<f64>) {
+        let numbers = self.numbers();
+        let axis = 3 - self.window.dimensions + pass;
+        let inner = self.window.nodes.pow(2 - axis as u32);
+        after.resize(self.route.stages[pass + 1].len() * numbers, 0.0);
+        let links = self.route.links[pass].par_chunks_exact(matrices.len());
+        let blocks = after.par_chunks_exact_mut(numbers).zip(links).with_min_len(BLOCKS_AT_ONCE);
+        blocks.for_each(|(out, links)| {
+            out.fill(0.0);
+            for (source, matrix) in links.iter().zip(matrices).filter(|(source, _)| **source != NOWHERE) {
+                let values = &before.values[*source as usize * before.stride + before.start..][..numbers];
+                arch().dispatch(Apply { inner, matrix, values, out });
+            }
+        });
+    }
+}
+
+/// What a pass works on: numbers from one block to the next, and where the columns start in a block.
+#[derive(Clone, Copy)]
+struct Before<'a> {
+    values: &'a [f64],
+    stride: usize,
+    start: usize,
+}
+
+/// Blocks that a task takes at least.
+const BLOCKS_AT_ONCE: usize = 16;
 
 /// The middle Gaussian from the nodes of one block to those of another.
 struct Matrix {
@@ -132,6 +184,12 @@ struct Matrix {
 }
 
 impl Matrix {
+    /// From all blocks that reach a block.
+    fn all(window: &Window, variance: f64) -> Vec<Self> {
+        let reach = window.blocks_reached() as i64;
+        (-reach..=reach).map(|step| Self::new(window, variance, step)).collect()
+    }
+
     /// From the block `step` blocks on.
     fn new(window: &Window, variance: f64, step: i64) -> Self {
         let n = window.nodes as i64;
@@ -197,7 +255,7 @@ impl Apply<'_> {
 }
 
 #[inline(always)]
-pub(super) fn add_multiple<S: Simd, const N: usize>(out: &mut [f64; N], factor: f64, values: &[f64; N]) {
+fn add_multiple<S: Simd, const N: usize>(out: &mut [f64; N], factor: f64, values: &[f64; N]) {
     for i in 0..N {
         out[i] = if S::IS_SCALAR { factor * values[i] + out[i] } else { factor.mul_add(values[i], out[i]) };
     }

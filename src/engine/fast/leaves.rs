@@ -1,29 +1,52 @@
-//! The inner loop of direct sums: one target against leaves of sixteen sources.
+//! The inner loop of direct sums: one target after another against leaves of sixteen sources.
 
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::super::bounds::Bounds;
 use super::super::matrix::sum;
+use super::super::rounding_error;
+use super::boxes::{BOXES, Boxes, Rule, leave_out};
 use crate::kernel::{Decay, LANES, Lanes, exp2_minus};
 use crate::scene::Cloud;
+use crate::simd::arch;
 
-/// A few neighbouring sources: as many as there are lanes, or fewer.
-#[derive(Clone)]
-pub(super) struct Leaf {
-    pub(super) bounds: Bounds,
-    /// Logarithm to base 2 of their total weight.
-    pub(super) log_mass: f64,
-    pub(super) places: Range<u32>,
-}
+/// Most sources in a leaf. With eight of them fewer pairs are far apart, but the compiler makes no vectors of so short a loop.
+pub(super) const LEAF: usize = LANES;
 
 /// Leaves whose sums are added plainly before a total takes them, so that roundings do not pile up.
 const BATCH: usize = 64;
 
+/// The leaves that may matter to a team.
+#[derive(Default)]
+pub(super) struct Near {
+    boxes: Vec<Boxes>,
+    places: Vec<Range<u32>>,
+}
+
+impl Near {
+    pub(super) fn clear(&mut self) {
+        self.boxes.clear();
+        self.places.clear();
+    }
+
+    #[inline(always)]
+    pub(super) fn push(&mut self, boxes: &Boxes, at: usize, places: &Range<u32>) {
+        let here = self.places.len() % BOXES;
+        if here == 0 {
+            self.boxes.push(Boxes::EMPTY);
+        }
+        if let Some(last) = self.boxes.last_mut() {
+            last.copy(here, boxes, at);
+        }
+        self.places.push(places.clone());
+    }
+}
+
 /// One target and how its sums are to be taken.
-pub(super) struct Target<'a, const A: usize> {
-    pub(super) place: &'a [f64; A],
+pub(super) struct Target<const A: usize> {
+    pub(super) place: [f64; A],
     /// A source that does not count.
     pub(super) left_out: u32,
     /// Leaves that carry at most two to this power are left out.
@@ -32,83 +55,100 @@ pub(super) struct Target<'a, const A: usize> {
     pub(super) shift: f64,
 }
 
-/// Sums over leaves and the memory that they need.
+/// Memory that sums over leaves need.
 pub(super) struct LeafSums {
-    partial: Vec<Lanes>,
+    kernel: Vec<Lanes>,
+    /// Which of the leaves near a team are taken, and how many.
+    taken: Vec<u32>,
+    count: usize,
     total: Vec<Lanes>,
-    /// `Σ K x` for each column.
-    pub(super) sums: Vec<f64>,
-    /// A bound on the weight times kernel of what was left out.
-    pub(super) left_out: f64,
-    /// Additions in the longest chain.
-    pub(super) terms: usize,
 }
 
 impl LeafSums {
     pub(super) fn new(columns: usize) -> Self {
-        let lanes = || vec![[0.0; LANES]; columns];
-        Self { partial: lanes(), total: lanes(), sums: vec![0.0; columns], left_out: 0.0, terms: 0 }
-    }
-
-    pub(super) fn add_up<D: Decay<A>, const A: usize>(
-        &mut self,
-        decay: D,
-        sources: &Cloud,
-        columns: &[&[f64]],
-        leaves: &[Leaf],
-        target: &Target<A>,
-    ) {
-        Arch::new().dispatch(Pass { decay, sources, columns, leaves, target, out: self });
-    }
-
-    fn flush(&mut self) {
-        for (total, partial) in self.total.iter_mut().zip(&mut self.partial) {
-            for lane in 0..LANES {
-                total[lane] += partial[lane];
-            }
-            *partial = [0.0; LANES];
-        }
+        Self { kernel: vec![[0.0; LEAF]; BATCH], taken: Vec::new(), count: 0, total: vec![[0.0; LEAF]; columns] }
     }
 }
 
-struct Pass<'a, D, const A: usize> {
-    decay: D,
-    sources: &'a Cloud,
-    columns: &'a [&'a [f64]],
-    leaves: &'a [Leaf],
-    target: &'a Target<'a, A>,
-    out: &'a mut LeafSums,
+/// Targets against the leaves near them: for each `Σ K x` for every column, and a bound on the error of what was left out
+/// among the leaves and of rounding.
+pub(super) struct Pass<'a, D, const A: usize> {
+    pub(super) decay: D,
+    pub(super) sources: &'a Cloud,
+    pub(super) columns: &'a [&'a [f64]],
+    /// Logarithm of the total weight, or anything larger.
+    pub(super) log_weight: f64,
+    pub(super) near: &'a Near,
+    pub(super) targets: &'a [Target<A>],
+    pub(super) memory: &'a mut LeafSums,
+    pub(super) found: &'a mut Vec<f64>,
+}
+
+impl<D: Decay<A>, const A: usize> Pass<'_, D, A> {
+    pub(super) fn run(self) {
+        arch().dispatch(self);
+    }
 }
 
 impl<D: Decay<A>, const A: usize> WithSimd for Pass<'_, D, A> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { decay, sources, columns, leaves, target, out } = self;
-        let from = Bounds::at(target.place);
-        out.total.fill([0.0; LANES]);
-        out.partial.fill([0.0; LANES]);
-        out.left_out = 0.0;
-        let mut taken = 0;
-        for leaf in leaves {
-            let carries = leaf.log_mass - decay.least(from.squared_distance(&leaf.bounds));
-            if carries <= target.little {
-                out.left_out += power_of_two_above(carries);
-                continue;
+    fn with_simd<S: Simd>(mut self, _: S) {
+        self.memory.taken.resize(self.near.boxes.len() * BOXES + 1, 0);
+        for target in self.targets {
+            let left_out = self.take(target);
+            self.memory.total.fill([0.0; LEAF]);
+            for first in (0..self.memory.count).step_by(BATCH) {
+                self.add_batch::<S>(target, first);
             }
-            let many = std::array::from_fn(|k| lanes(&sources.axes[k], &leaf.places, f64::NAN));
-            let decays = decay.lanes::<S>(&many, target.place);
-            let mut kernel = [0.0; LANES];
-            for lane in 0..LANES {
+            self.finish(target, left_out, BATCH + self.memory.count / BATCH + LEAF);
+        }
+    }
+}
+
+impl<D: Decay<A>, const A: usize> Pass<'_, D, A> {
+    /// Takes the leaves that matter to a target; gives what the others carry.
+    #[inline(always)]
+    fn take(&mut self, target: &Target<A>) -> f64 {
+        let from = Bounds::at(&target.place);
+        let rule = Rule { little: target.little, farthest: f64::INFINITY };
+        let mut carried = [0.0; BOXES];
+        let mut count = 0;
+        for (first, boxes) in (0..).step_by(BOXES).zip(&self.near.boxes) {
+            let carries = boxes.carries(&boxes.decays(self.decay, &from), rule);
+            leave_out(&carries, rule.little, &mut carried);
+            for (leaf, carries) in (first..).zip(carries) {
+                // Written always, counted only if near: no branch to mispredict.
+                self.memory.taken[count] = leaf;
+                count += usize::from(carries > target.little);
+            }
+        }
+        self.memory.count = count;
+        sum(&carried)
+    }
+
+    /// Adds some of the leaves that were taken.
+    #[inline(always)]
+    fn add_batch<S: Simd>(&mut self, target: &Target<A>, first: usize) {
+        let LeafSums { kernel, taken, count, total } = &mut *self.memory;
+        let taken = &taken[first..(*count).min(first + BATCH)];
+        for (kernel, &leaf) in kernel.iter_mut().zip(taken) {
+            let leaf = &self.near.places[leaf as usize];
+            let many = std::array::from_fn(|k| lanes(&self.sources.axes[k], leaf, f64::NAN));
+            let decays = self.decay.lanes::<S, LEAF>(&many, &target.place);
+            for lane in 0..LEAF {
                 kernel[lane] = exp2_minus::<S>(decays[lane] - target.shift);
             }
-            if leaf.places.contains(&target.left_out) {
-                kernel[(target.left_out - leaf.places.start) as usize] = 0.0;
+            if leaf.contains(&target.left_out) {
+                kernel[(target.left_out - leaf.start) as usize] = 0.0;
             }
-            for (column, partial) in columns.iter().zip(&mut out.partial) {
-                let x = lanes(column, &leaf.places, 0.0);
-                for lane in 0..LANES {
+        }
+        for (column, total) in self.columns.iter().zip(total) {
+            let mut partial = [0.0; LEAF];
+            for (kernel, &leaf) in kernel.iter().zip(taken) {
+                let x = lanes(column, &self.near.places[leaf as usize], 0.0);
+                for lane in 0..LEAF {
                     partial[lane] = if S::IS_SCALAR {
                         kernel[lane] * x[lane] + partial[lane]
                     } else {
@@ -116,28 +156,42 @@ impl<D: Decay<A>, const A: usize> WithSimd for Pass<'_, D, A> {
                     };
                 }
             }
-            taken += 1;
-            if taken % BATCH == 0 {
-                out.flush();
+            for lane in 0..LEAF {
+                total[lane] += partial[lane];
             }
         }
-        out.flush();
-        out.terms = BATCH + taken / BATCH + LANES;
-        for (sum_of, total) in out.sums.iter_mut().zip(&out.total) {
-            *sum_of = sum(total);
-        }
+    }
+
+    /// Writes the sums of a target and their error; `terms` are the additions in the longest chain.
+    #[inline(always)]
+    fn finish(&mut self, target: &Target<A>, left_out: f64, terms: usize) {
+        let start = self.found.len();
+        self.found.extend(self.memory.total.iter().map(|total| sum(total)));
+        let mass = self.found[start];
+        let rounding = if mass > 0.0 {
+            mass * rounding_error(terms, self.log_weight - log2_below(mass) + target.shift)
+        } else {
+            0.0
+        };
+        self.found.push(left_out + rounding);
     }
 }
 
 /// The numbers of a leaf; spare lanes hold `spare`.
 #[inline(always)]
-fn lanes(all: &[f64], places: &Range<u32>, spare: f64) -> Lanes {
-    let (start, end) = (places.start as usize, places.end as usize);
-    if let Some(whole) = all[start..end].first_chunk() {
-        return *whole;
+fn lanes(all: &[f64], leaf: &Range<u32>, spare: f64) -> Lanes {
+    let numbers = &all[leaf.start as usize..leaf.end as usize];
+    match numbers.first_chunk() {
+        Some(whole) => *whole,
+        None => few(numbers, spare),
     }
-    let mut lanes = [spare; LANES];
-    lanes[..end - start].copy_from_slice(&all[start..end]);
+}
+
+/// The same for fewer numbers than there are lanes: only where a range of sources ends.
+#[cold]
+fn few(numbers: &[f64], spare: f64) -> Lanes {
+    let mut lanes = [spare; LEAF];
+    lanes[..numbers.len()].copy_from_slice(numbers);
     lanes
 }
 
@@ -147,12 +201,18 @@ pub(super) fn log2_below(x: f64) -> f64 {
     ((x.to_bits() >> 52) as i64 - 1023) as f64
 }
 
-/// A power of two that is larger than `2^x`, by a factor of two at most; cheaper than `exp2` and never too small.
+/// A power of two that is at least `2^(x + 1/4)`, and at most `2^(x + 5/4)` or the smallest; cheaper than `exp2` and
+/// never too small.
 #[inline(always)]
 pub(super) fn power_of_two_above(x: f64) -> f64 {
-    // The sum is positive, so that cutting off its fraction rounds down.
-    f64::from_bits(((x.clamp(-1022.0, 1022.0) + 1024.0) as u64) << 52)
+    /// Adding 1.5·2⁵² leaves the nearest whole number in the low bits; 1023 is the exponent of one.
+    const TO_EXPONENT: f64 = 6_755_399_441_055_744.0 + 1023.0;
+    let x = if x > SMALLEST { x } else { SMALLEST };
+    f64::from_bits(((x + 0.75) + TO_EXPONENT).to_bits() << 52)
 }
+
+/// The least power that [`power_of_two_above`] tells apart from nothing.
+pub(super) const SMALLEST: f64 = -1021.0;
 
 #[cfg(test)]
 mod tests {
@@ -169,7 +229,8 @@ mod tests {
     fn powers_of_two_are_never_too_small() {
         for x in [-1e9, -1022.0, -1021.5, -3.0, -0.25, 0.0, 0.75, 10.0] {
             let power = power_of_two_above(x);
-            assert!(power >= x.exp2() && (power <= 2.0 * x.exp2() || x < -1020.0), "{x}: {power}");
+            let slack = power.log2() - x;
+            assert!(slack >= 0.25 && (slack <= 1.25 || x < -1020.0), "{x}: {power}");
         }
     }
 }

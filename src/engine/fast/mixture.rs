@@ -1,6 +1,6 @@
-//! The kernel as a sum of few Gaussians of the straight distance.
+//! The kernel on the sphere as a sum of few Gaussians of the straight distance.
 //!
-//! On the sphere the kernel is a Gaussian of the arc, but the lattice knows only chords. A few Gaussians of the chord with
+//! The kernel is a Gaussian of the arc, but the lattice knows only chords. A few Gaussians of the chord with
 //! variances around σ² add up to the Gaussian of the arc as closely as asked, the fewer the smaller the sphere's
 //! curvature within a few σ. They are fitted by least squares, and the fit is then bounded, not trusted.
 
@@ -10,13 +10,8 @@ pub(super) struct Mixture {
     pub(super) parts: Vec<(f64, f64)>,
     /// Error as a multiple of √K.
     pub(super) miss: f64,
-    /// The parts, all taken positive, add up to at most `near · K + far · √K`.
-    pub(super) near: f64,
-    pub(super) far: f64,
-    /// A bound on kernel and parts together where the above was not shown.
-    pub(super) beyond: f64,
-    /// Variance of a Gaussian that √K is not below, in σ².
-    pub(super) root: f64,
+    /// The largest arc, in radians, for which that was shown: all there are, or so many σ that the kernel has vanished.
+    pub(super) farthest: f64,
 }
 
 /// How many Gaussians are tried: odd numbers, so that one of them has variance one.
@@ -25,36 +20,19 @@ const COUNTS: [usize; 5] = [1, 3, 5, 7, 9];
 const SPREAD_PER_SIGMA: f64 = 1.6;
 /// And never farther from one than this.
 const MOST_SPREAD: f64 = 0.25;
-/// Arcs beyond so many σ are bounded by their size alone: √K is 7e-14 there.
-const FARTHEST: f64 = 11.0;
-/// Kernels above this count as near: e⁻¹².
-const NEAR: f64 = 6.1e-6;
+/// Arcs beyond so many σ are bounded by their size alone: K is 2e-22 there.
+const FARTHEST: f64 = 10.0;
 /// Samples in each half σ of arc: their interpolation polynomial follows the error within 1e-14.
 const SAMPLES: usize = 12;
 /// How much larger a polynomial can be between so many Chebyshev points than on them, its Lebesgue constant.
 const BETWEEN: f64 = 2.6;
 
 impl Mixture {
-    /// The Gaussian itself.
-    pub(super) fn gaussian() -> Self {
-        Self { parts: vec![(1.0, 1.0)], miss: 0.0, near: 1.0, far: 0.0, beyond: 0.0, root: 2.0 }
-    }
-
     /// The Gaussian of the great-circle distance, σ in radians, to within `miss · √K`; `None` if it takes too many parts.
     pub(super) fn of_arcs(sigma: f64, miss: f64) -> Option<Self> {
         let samples = Samples::new(sigma);
         let mut fits = COUNTS.into_iter().map(|count| samples.bounded(samples.fit(count)));
         fits.find(|mixture| mixture.miss <= miss)
-    }
-
-    /// Total size of the weights.
-    pub(super) fn amount(&self) -> f64 {
-        self.parts.iter().map(|(weight, _)| weight.abs()).sum()
-    }
-
-    pub(super) fn variances(&self) -> (f64, f64) {
-        let variances = self.parts.iter().map(|(_, variance)| *variance);
-        (variances.clone().fold(f64::INFINITY, f64::min), variances.fold(0.0, f64::max))
     }
 }
 
@@ -102,24 +80,10 @@ impl Samples {
 
     /// A mixture with what can be said about it.
     fn bounded(&self, parts: Vec<(f64, f64)>) -> Mixture {
-        let sum = |arc: f64, size: fn(f64) -> f64| {
-            parts.iter().map(|(weight, variance)| size(*weight) * self.part(arc, *variance)).sum::<f64>()
-        };
-        let largest = |value: &dyn Fn(f64) -> f64| self.arcs.iter().map(|&arc| value(arc)).fold(0.0, f64::max);
-        let near = |arc: f64| self.kernel(arc) >= NEAR;
-        let miss = largest(&|arc| (sum(arc, |w| w) - self.kernel(arc)).abs() / self.kernel(arc).sqrt());
-        let all = sum(self.farthest, f64::abs) + self.kernel(self.farthest);
-        let whole_sphere = self.farthest >= std::f64::consts::PI;
-        let chord_per_arc = 2.0 * (0.5 * self.farthest).sin() / self.farthest;
-        Mixture {
-            miss: BETWEEN * miss + 1e-14,
-            near: 1.0
-                + BETWEEN * largest(&|arc| if near(arc) { sum(arc, f64::abs) / self.kernel(arc) - 1.0 } else { 0.0 }),
-            far: BETWEEN * largest(&|arc| if near(arc) { 0.0 } else { sum(arc, f64::abs) / self.kernel(arc).sqrt() }),
-            beyond: if whole_sphere { 0.0 } else { 2.0 * all },
-            root: 2.0 * chord_per_arc * chord_per_arc,
-            parts,
-        }
+        let sum = |arc: f64| parts.iter().map(|(weight, variance)| weight * self.part(arc, *variance)).sum::<f64>();
+        let miss = |&arc: &f64| (sum(arc) - self.kernel(arc)).abs() / self.kernel(arc).sqrt();
+        let largest = self.arcs.iter().map(miss).fold(0.0, f64::max);
+        Mixture { miss: BETWEEN * largest + 1e-14, farthest: self.farthest, parts }
     }
 }
 
@@ -181,8 +145,11 @@ mod tests {
                     let part = |(weight, variance): &(f64, f64)| weight * (-0.5 * chord * chord / variance).exp();
                     let parts: f64 = mixture.parts.iter().map(part).sum();
                     let error = (parts - kernel).abs();
-                    let bound = mixture.miss * kernel.sqrt() + mixture.beyond;
-                    assert!(error <= bound, "{kilometres} km to {miss:e} at {arc}: {error:e} above {bound:e}");
+                    let bound = mixture.miss * kernel.sqrt();
+                    assert!(
+                        error <= bound || arc > mixture.farthest,
+                        "{kilometres} km to {miss:e} at {arc}: {error:e} above {bound:e}"
+                    );
                 }
             }
         }

@@ -14,7 +14,11 @@
 //! for every row, whatever lies around it. Rows that miss the tolerance by this are summed again, directly, over all
 //! sources within the radius that surely keeps it.
 
+mod atlas;
+mod boxes;
+mod chart;
 mod direct;
+mod expansion;
 mod grid;
 mod lattice;
 mod leaves;
@@ -30,9 +34,13 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use self::atlas::Chart;
+use self::chart::Sheet;
 use self::direct::{Bench, Direct, TargetSums};
+use self::grid::{Grid, OnPlane};
 use self::leaves::log2_below;
-use self::split::{Split, Thick};
+use self::ruler::Ruler;
+use self::split::{Lattice, Split, Thick};
 use super::{Engine, Plan, Progress, Sums, TOO_SMALL};
 use crate::error::Error;
 use crate::kernel::{Decay, WithDecay, with_decay};
@@ -97,6 +105,8 @@ struct Work<'a, D> {
 
 /// Targets that one task sums for.
 const TASK: usize = 1 << 12;
+/// What the sums leave of the tolerance for the rounding of averages, which joins their bound afterwards.
+const LEFT_FOR_ROUNDING: f64 = 8.0 * f64::EPSILON;
 /// Part of the tolerance that one box may use up when it is left out. Few boxes come near that, so that their
 /// sum almost always stays within the tolerance.
 const SHARE_OF_A_BOX: f64 = 1.0 / 16.0;
@@ -123,26 +133,54 @@ impl<D: Copy + Sync> Work<'_, D> {
             let Some(thick) = &split.thick else { continue };
             // Targets that are too far to read the lattice miss what it would have given them.
             sums.error[layout.targets.groups[group].clone()].fill(thick.bound.error(0.0));
-            let blocks = thick.grid.sums(&layout.sources, &layout.targets, self.columns);
-            // Targets before a block and those in it, by turns.
-            let ends = std::iter::once(0).chain(blocks.iter().map(|block| block.places.end));
-            let lengths = ends.zip(&blocks).flat_map(|(end, block)| [block.places.start - end, block.places.len()]);
-            let slots = sums.slots(lengths).into_iter().skip(1).step_by(2).collect::<Vec<_>>();
-            blocks.par_iter().zip(slots).for_each(|(block, slot)| self.write_lattice(thick, block, slot));
+            match &thick.lattice {
+                Lattice::Plane(ruler, grid) => self.read_plane(thick, ruler, grid, sums),
+                Lattice::Sphere(atlas) => {
+                    atlas.charts.iter().for_each(|chart| self.read_chart(thick, &atlas.sheet, chart, sums));
+                }
+            }
         }
     }
 
-    fn write_lattice(&self, thick: &Thick, block: &grid::BlockSums, mut slot: Slot) {
-        let layout = &self.plan.scene.layout;
-        let sums = block.values.chunks_exact(self.columns.len());
-        for (at, (place, sums)) in block.places.clone().zip(sums).enumerate() {
-            let home = layout.home[place];
-            let own = layout.own == Own::LeftOut && home != NOWHERE && thick.holds(home as usize);
-            slot.error[at] = thick.bound.error(sums[0]);
-            for ((slot, sum), column) in slot.columns.iter_mut().zip(sums).zip(self.columns) {
-                // The lattice cannot leave a source out: it is taken off again, with what it may have been wrong by.
-                slot[at] = sum - if own { column[home as usize] } else { 0.0 };
+    fn read_plane(&self, thick: &Thick, ruler: &Ruler, grid: &Grid, sums: &mut Sums) {
+        let [sources, targets] = [&self.plan.scene.layout.sources, &self.plan.scene.layout.targets]
+            .map(|cloud| OnPlane { ruler, cloud, columns: self.columns });
+        let blocks = grid.sums(&sources, &targets, self.columns.len());
+        // Targets before a block and those in it, by turns.
+        let ends = std::iter::once(0).chain(blocks.iter().map(|block| block.places.end));
+        let lengths = ends.zip(&blocks).flat_map(|(end, block)| [block.places.start - end, block.places.len()]);
+        let slots = sums.slots(lengths, self.plan.scene.beside).into_iter().skip(1).step_by(2).collect::<Vec<_>>();
+        blocks.par_iter().zip(slots).for_each(|(block, mut slot)| {
+            let sums = block.values.chunks_exact(self.columns.len());
+            for (at, (place, sums)) in block.places.clone().zip(sums).enumerate() {
+                self.write_lattice(thick, place, sums, &mut slot, at);
             }
+        });
+    }
+
+    fn read_chart(&self, thick: &Thick, sheet: &Sheet, chart: &Chart, sums: &mut Sums) {
+        let values = chart.sums(sheet, self.columns);
+        let targets = chart.targets();
+        let tasks: Vec<Range<usize>> =
+            targets.clone().step_by(TASK).map(|start| start..targets.end.min(start + TASK)).collect();
+        let lengths = std::iter::once(targets.start).chain(tasks.iter().map(Range::len));
+        let slots = sums.slots(lengths, self.plan.scene.beside).into_iter().skip(1).collect::<Vec<_>>();
+        tasks.into_par_iter().zip(slots).for_each(|(places, mut slot)| {
+            for (at, place) in places.enumerate() {
+                let sums = chart.of_target(&values, place, self.columns.len());
+                self.write_lattice(thick, place, sums, &mut slot, at);
+            }
+        });
+    }
+
+    fn write_lattice(&self, thick: &Thick, place: usize, sums: &[f64], slot: &mut Slot, at: usize) {
+        let layout = &self.plan.scene.layout;
+        let home = layout.home[place];
+        let own = layout.own == Own::LeftOut && home != NOWHERE && thick.holds(home as usize);
+        slot.error[at] = thick.bound.error(sums[0]);
+        for ((slot, sum), column) in slot.columns.iter_mut().zip(sums).zip(self.columns) {
+            // The lattice cannot leave a source out: it is taken off again, with what it may have been wrong by.
+            slot[at] = sum - if own { column[home as usize] } else { 0.0 };
         }
     }
 
@@ -157,7 +195,8 @@ impl<D: Copy + Sync> Work<'_, D> {
             targets.clone().step_by(TASK).map(move |start| (group, start..end.min(start + TASK)))
         };
         let tasks: Vec<(usize, Range<usize>)> = groups.flat_map(cut).collect();
-        let slots = sums.slots(tasks.iter().map(|(_, targets)| targets.len()));
+        let lengths = tasks.iter().map(|(_, targets)| targets.len());
+        let slots = sums.slots(lengths, self.plan.scene.beside);
         let missed: Vec<Vec<(usize, u32)>> = tasks
             .into_par_iter()
             .zip(slots)
@@ -234,12 +273,14 @@ impl TargetSums {
 struct Slot<'a> {
     columns: Vec<&'a mut [f64]>,
     error: &'a mut [f64],
+    /// Mass that comes beside theirs.
+    beside: f64,
 }
 
 impl Slot<'_> {
     /// Logarithm of what D is at least, from what is there.
     fn least(&self, at: usize) -> f64 {
-        let least = self.columns[0][at] - self.error[at];
+        let least = (self.columns[0][at] - self.error[at]).max(0.0) + self.beside;
         if least > TOO_SMALL { log2_below(least) } else { f64::NEG_INFINITY }
     }
 
@@ -250,8 +291,8 @@ impl Slot<'_> {
 
     /// Whether these sums, with their error last, would keep the tolerance.
     fn suffices(&self, at: usize, found: &[f64], tolerance: f64) -> bool {
-        let mass = self.columns[0][at] + found[0];
-        mass > TOO_SMALL && self.error[at] + found[found.len() - 1] <= tolerance * mass
+        let mass = self.columns[0][at] + found[0] + self.beside;
+        mass > TOO_SMALL && self.error[at] + found[found.len() - 1] <= (tolerance - LEFT_FOR_ROUNDING) * mass
     }
 
     /// Adds sums and their error, which comes last.
@@ -265,7 +306,7 @@ impl Slot<'_> {
 
 impl Sums {
     /// Cuts the sums into consecutive pieces.
-    fn slots(&mut self, lengths: impl Iterator<Item = usize>) -> Vec<Slot<'_>> {
+    fn slots(&mut self, lengths: impl Iterator<Item = usize>, beside: f64) -> Vec<Slot<'_>> {
         let mut columns: Vec<&mut [f64]> =
             std::iter::once(&mut self.mass).chain(&mut self.values).map(Vec::as_mut_slice).collect();
         let mut error = self.error.as_mut_slice();
@@ -273,6 +314,7 @@ impl Sums {
             .map(|length| Slot {
                 columns: columns.iter_mut().map(|column| column.split_off_mut(..length).unwrap_or_default()).collect(),
                 error: error.split_off_mut(..length).unwrap_or_default(),
+                beside,
             })
             .collect()
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::lattice::Key;
-use super::window::Window;
+use crate::kernel::{LANES, Lanes};
 use crate::scene::{Cloud, Curve};
 
 /// Consecutive places in one block.
@@ -22,22 +22,21 @@ const PIECE: usize = 1 << 14;
 #[derive(Clone, Copy)]
 pub(super) struct Ruler {
     pub(super) curve: Curve,
-    pub(super) window: Window,
+    pub(super) dimensions: usize,
     /// Side of a block in the unit of the axes: a power of two times the side of the smallest cubes.
     pub(super) side: f64,
-    /// Whether each axis has a low part, `dimensions` axes on.
-    pub(super) low_parts: bool,
 }
 
 impl Ruler {
-    pub(super) fn first_axis(&self) -> usize {
-        3 - self.window.dimensions
+    fn first_axis(&self) -> usize {
+        3 - self.dimensions
     }
 
     /// The block of a place.
-    fn key(&self, cloud: &Cloud, place: usize) -> Key {
+    #[inline]
+    pub(super) fn key(&self, cloud: &Cloud, place: usize) -> Key {
         let mut key = [0; 3];
-        for k in 0..self.window.dimensions {
+        for k in 0..self.dimensions {
             key[self.first_axis() + k] = self.curve.cube(k, cloud.axes[k][place], self.side) as i64;
         }
         key
@@ -78,16 +77,16 @@ impl Ruler {
         runs
     }
 
-    /// Where a place is within its block, in nodes.
+    /// Where up to sixteen places are within their block along one axis, in nodes.
     #[inline(always)]
-    pub(super) fn position(&self, cloud: &Cloud, key: &Key, k: usize, place: usize) -> f64 {
+    pub(super) fn positions(&self, cloud: &Cloud, key: &Key, k: usize, places: &Range<usize>, nodes: usize) -> Lanes {
         let corner = self.curve.corner(k, key[self.first_axis() + k] as u64, self.side);
-        let mut offset = cloud.axes[k][place] - corner;
-        if self.low_parts {
-            offset += cloud.axes[k + self.window.dimensions][place];
+        let mut positions = [0.0; LANES];
+        for (position, coordinate) in positions.iter_mut().zip(&cloud.axes[k][places.clone()]) {
+            *position = coordinate - corner;
         }
         // Rounding may have put a place on the far edge of its block.
-        let nodes = self.window.nodes as f64;
-        (offset / self.side * nodes).clamp(0.0, nodes * (1.0 - f64::EPSILON))
+        let (nodes_per_unit, most) = (nodes as f64 / self.side, nodes as f64 * (1.0 - f64::EPSILON));
+        positions.map(|offset| (offset * nodes_per_unit).clamp(0.0, most))
     }
 }

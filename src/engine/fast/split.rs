@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use rayon::prelude::*;
+
+use super::atlas::{Atlas, Design, Survey, Task};
+use super::expansion::Terms;
 use super::grid::Grid;
 use super::lattice::{Key, cube};
-use super::mixture::Mixture;
 use super::ruler::{Ruler, Run};
 use super::tree::Tree;
-use super::window::{Demand, Window};
-use crate::scene::Scene;
+use super::window::{Demand, Load, POINTS_PER_VOLUME, Window};
+use crate::scene::{Cloud, Scene};
 use crate::space::Metric;
 
 /// Multiplications on the lattice that take as long as one direct pair. Measured with AVX2 on 2026-11-16: 0.1 ns for a
@@ -19,8 +22,17 @@ const MULTIPLICATIONS_PER_PAIR: f64 = 24.0;
 const PAIRS_IN_REACH: f64 = 0.6;
 /// If only one in so many sources is in thin blocks, all blocks count as thick.
 const FEW: usize = 100;
+/// Part of the tolerance that sampling may use up: coarse nodes are worth more than what is left for others, the truncation
+/// with at most half for a row of one source, and the boxes that direct sums leave out.
+const SAMPLING_SHARE: f64 = 0.375;
 /// Sides of blocks that are tried, in σ.
 const SIDES: Range<f64> = 1.5..14.0;
+/// On the sphere, where charts have blocks of their own, cubes in which sources are counted have at most this side, in σ.
+const CUBE: f64 = 6.0;
+
+/// By how much the accuracy of charts is relaxed at most where points are many: rows with a few sources around them are still
+/// certified.
+const MOST_RELAXED: f64 = 3.0;
 
 /// One group, ready for sums.
 pub(super) struct Split {
@@ -34,12 +46,20 @@ pub(super) struct Split {
 
 /// Sources on the lattice.
 pub(super) struct Thick {
-    pub(super) grid: Grid,
+    pub(super) lattice: Lattice,
     pub(super) bound: Bound,
     /// The other sources.
     pub(super) thin: Tree,
     /// Where thick sources are, ascending.
     ranges: Vec<Range<usize>>,
+}
+
+/// A lattice by what it lies in.
+pub(super) enum Lattice {
+    /// The space that places are in.
+    Plane(Ruler, Box<Grid>),
+    /// Charts.
+    Sphere(Atlas),
 }
 
 impl Thick {
@@ -61,6 +81,19 @@ pub(super) struct Bound {
 }
 
 impl Bound {
+    /// For a lattice of the plane, or of space, with so many sources in one block.
+    fn of_plane(window: &Window, points: usize, weight: f64) -> Self {
+        let roundings = window.roundings() + window.additions(points);
+        let relative = window.sampling + roundings * 0.5 * f64::EPSILON;
+        Self { relative, root: window.truncation, absolute: 0.0, weight }
+    }
+
+    fn of_sphere(design: &Design, points: usize, weight: f64) -> Self {
+        let (relative, expansion) = (design.relative(points), &design.expansion);
+        let root = design.root() + expansion.far * relative;
+        Self { relative, root, absolute: expansion.beyond, weight }
+    }
+
     /// A bound on the error mass where the lattice gave this D.
     ///
     /// The true D is at most what was computed plus its error, `D ≤ D̃ + ρD + η√(WD) + aW`: a quadratic in √D.
@@ -85,36 +118,53 @@ impl Split {
 fn thick(scene: &Scene, group: usize, tolerance: f64) -> Option<Thick> {
     let layout = &scene.layout;
     let (sources, targets) = (layout.sources.groups[group].clone(), layout.targets.groups[group].clone());
-    let (ruler, mixture) = ruler(scene, sources.len(), tolerance)?;
-    let costs = Costs::of(&ruler.window, mixture.parts.len());
-    let notable = ruler.runs(&layout.sources, sources.clone(), NOTABLE);
-    let near = targets_near(&notable, &ruler.runs(&layout.targets, targets.clone(), NOTABLE), ruler.window.dimensions);
+    let aim = Aim::new(scene, sources.len(), tolerance);
+    let (ruler, window) = aim.ruler(scene)?;
+    let worth_it = OVERHEAD * (sources.len() + targets.len()) as f64;
+    let targets_per_source = targets.len() as f64 / sources.len() as f64;
+    let crowd = crowd(&ruler, &layout.sources, sources.clone());
+    if MULTIPLICATIONS_PER_PAIR * crowd * targets_per_source < worth_it {
+        return None;
+    }
+    let draft = if let Some(window) = window {
+        Draft::Plane(window)
+    } else {
+        let in_block = crowd / sources.len() as f64 * (1.0 + targets_per_source);
+        let crowding = in_block * (aim.sigma / ruler.side).powi(2) / POINTS_PER_VOLUME;
+        Draft::Sphere(Survey::new(&aim.task(crowding), layout, &sources, &targets)?)
+    };
+    let costs = draft.costs();
+    let source_runs = ruler.runs(&layout.sources, sources.clone(), 1);
+    let target_runs = ruler.runs(&layout.targets, targets, 1);
+    let near = targets_near(&source_runs, &target_runs, ruler.dimensions);
     let savings: Vec<f64> =
-        notable.iter().zip(near).map(|(run, near)| costs.lattice_saves(run.places.len(), near)).collect();
-    let worth_it = costs.overhead * (sources.len() + targets.len()) as f64;
+        source_runs.iter().zip(near).map(|(run, near)| costs.lattice_saves(run.places.len(), near)).collect();
     if savings.iter().filter(|saving| **saving > 0.0).sum::<f64>() < worth_it {
         return None;
     }
-    let mut thick: Vec<Run> =
-        notable.into_iter().zip(savings).filter(|(_, saving)| *saving > 0.0).map(|(run, _)| run).collect();
-    let left = sources.len() - thick.iter().map(|run| run.places.len()).sum::<usize>();
-    if left * FEW <= sources.len() {
-        // A second way for every target would cost more than a few thin blocks on the lattice.
-        thick = ruler.runs(&layout.sources, sources.clone(), 1);
-    }
+    let saved = savings.iter().zip(&source_runs).filter(|(saving, _)| **saving > 0.0);
+    let left = sources.len() - saved.map(|(_, run)| run.places.len()).sum::<usize>();
+    // A second way for every target would cost more than a few thin blocks on the lattice.
+    let all = left * FEW <= sources.len();
+    let thick: Vec<Run> =
+        source_runs.into_iter().zip(savings).filter(|(_, saving)| all || *saving > 0.0).map(|(run, _)| run).collect();
     let ranges = join(&thick);
-    let largest = thick.iter().map(|run| run.places.len()).max().unwrap_or(0);
-    let roundings = ruler.window.roundings() + ruler.window.additions(largest);
-    let relative = mixture.near * (ruler.window.sampling + roundings * 0.5 * f64::EPSILON);
-    let bound = Bound {
-        relative,
-        root: mixture.miss + mixture.amount() * ruler.window.truncation + mixture.far * relative,
-        absolute: mixture.beyond,
-        weight: ranges.iter().map(|range| scene.mass[range.clone()].iter().sum::<f64>()).sum(),
-    };
     let thin = Tree::over(scene, &between(&ranges, &sources));
-    let target_runs = ruler.runs(&layout.targets, targets, 1);
-    Some(Thick { grid: Grid::new(ruler, mixture.parts, thick, target_runs), bound, thin, ranges })
+    let weight = ranges.iter().map(|range| scene.mass[range.clone()].iter().sum::<f64>()).sum();
+    let (lattice, bound) = match draft {
+        Draft::Plane(window) => {
+            let largest = thick.iter().map(|run| run.places.len()).max().unwrap_or(0);
+            let grid = Grid::new(window, Terms::gaussian(), thick, target_runs);
+            (Lattice::Plane(ruler, Box::new(grid)), Bound::of_plane(&window, largest, weight))
+        }
+        Draft::Sphere(survey) => {
+            let design = survey.design.clone();
+            let atlas = survey.charts(layout, &thick, ruler.side);
+            let bound = Bound::of_sphere(&design, atlas.largest_block(), weight);
+            (Lattice::Sphere(atlas), bound)
+        }
+    };
+    Some(Thick { lattice, bound, thin, ranges })
 }
 
 /// Adjacent runs become one range.
@@ -136,66 +186,118 @@ fn between(ranges: &[Range<usize>], whole: &Range<usize>) -> Vec<Range<usize>> {
     starts.zip(ends).map(|(start, end)| start..end).filter(|range| !range.is_empty()).collect()
 }
 
-/// The cheapest lattice that keeps a part of the tolerance.
-fn ruler(scene: &Scene, sources: usize, tolerance: f64) -> Option<(Ruler, Mixture)> {
-    let (metric, curve) = (scene.layout.metric, scene.layout.curve);
-    let sigma = (0.5 * std::f64::consts::LOG2_E / scene.scale).sqrt();
-    // A row with a few sources of the usual weight around it will still be certified.
-    let root = tolerance / (2.0 * (sources as f64).sqrt());
-    let mixture = match metric {
-        Metric::Plane(_) => Mixture::gaussian(),
-        Metric::Sphere => Mixture::of_arcs(sigma, 0.5 * root)?,
-    };
-    let demand = Demand {
-        dimensions: metric.dimensions(),
-        sampling: tolerance / (4.0 * mixture.near),
-        truncation: root / mixture.amount(),
-        variances: mixture.variances(),
-        root: mixture.root,
-    };
-    let smallest = (SIDES.start * sigma / curve.side()).log2().ceil().max(0.0) as i32;
-    let window = (smallest..smallest + 4)
-        .map(|level| curve.side() * f64::from(level).exp2())
-        .filter(|side| SIDES.contains(&(side / sigma)))
-        .filter_map(|side| Window::design(side / sigma, &demand).map(|window| (window, side)))
-        .min_by(|a, b| a.0.cost().total_cmp(&b.0.cost()));
-    let (window, side) = window?;
-    Some((Ruler { curve, window, side, low_parts: metric == Metric::Sphere }, mixture))
+/// A lattice before it is known which sources are on it.
+enum Draft {
+    Plane(Window),
+    Sphere(Survey),
+}
+
+impl Draft {
+    fn costs(&self) -> Costs {
+        match self {
+            Self::Plane(window) => Costs::of(window, Load::ONE),
+            Self::Sphere(survey) => Costs::of(&survey.design.window, survey.design.expansion.terms.load()),
+        }
+    }
+}
+
+/// How accurate a lattice is to be.
+struct Aim {
+    /// σ in the unit of the axes.
+    sigma: f64,
+    /// Largest relative error of the sampling.
+    relative: f64,
+    /// Largest error of the truncation, as a multiple of √K.
+    root: f64,
+}
+
+impl Aim {
+    fn new(scene: &Scene, sources: usize, tolerance: f64) -> Self {
+        let sigma = (0.5 * std::f64::consts::LOG2_E / scene.scale).sqrt();
+        // A row with a few sources of the usual weight around it will still be certified.
+        Self { sigma, relative: SAMPLING_SHARE * tolerance, root: tolerance / (2.0 * (sources as f64).sqrt()) }
+    }
+
+    /// The same for charts, with points so many times as dense as where the lattice begins to pay.
+    fn task(&self, crowding: f64) -> Task {
+        // Where points are many, lonely rows are few and may be summed directly.
+        let root = self.root * (1.0 + 0.25 * crowding).sqrt().min(MOST_RELAXED);
+        Task { sigma: self.sigma, relative: self.relative, root, crowding }
+    }
+
+    /// The cheapest lattice of the plane; for the sphere only cubes to count in.
+    fn ruler(&self, scene: &Scene) -> Option<(Ruler, Option<Window>)> {
+        let (metric, curve) = (scene.layout.metric, scene.layout.curve);
+        let dimensions = metric.dimensions();
+        let level = |side: f64| curve.side() * (side * self.sigma / curve.side()).log2().floor().max(0.0).exp2();
+        if metric == Metric::Sphere {
+            let side = level(CUBE);
+            return (side <= CUBE * self.sigma).then_some((Ruler { curve, dimensions, side }, None));
+        }
+        let demand = Demand {
+            dimensions,
+            sampling: self.relative,
+            truncation: self.root,
+            variances: (1.0, 1.0),
+            root: 2.0,
+            slant: 0.0,
+            load: Load::ONE,
+        };
+        let (window, side) = (0..5)
+            .map(|double| level(SIDES.start) * f64::from(double).exp2())
+            .filter(|side| SIDES.contains(&(side / self.sigma)))
+            .filter_map(|side| Window::design(side / self.sigma, &demand).map(|window| (window, side)))
+            .min_by(|a, b| a.0.cost(Load::ONE).total_cmp(&b.0.cost(Load::ONE)))?;
+        Some((Ruler { curve, dimensions, side }, Some(window)))
+    }
+}
+
+/// Sources between two that are looked at to see whether the lattice may be worth it.
+const STRIDE: usize = 32;
+
+/// About how many pairs of sources share a block, from a glance at some of them.
+fn crowd(ruler: &Ruler, cloud: &Cloud, sources: Range<usize>) -> f64 {
+    let keys: Vec<Key> = sources.step_by(STRIDE).map(|source| ruler.key(cloud, source)).collect();
+    // Two in a row mean that there are as many sources at least; one alone may be the only one of its block.
+    let crowded = keys.chunk_by(|a, b| a == b).filter(|block| block.len() > 1);
+    crowded.map(|block| ((block.len() * STRIDE) as f64).powi(2)).sum()
 }
 
 /// Blocks with fewer places than this do not count: most blocks, and not worth looking up.
 const NOTABLE: usize = 8;
 
-/// For each block of sources the number of targets in it and its neighbours.
+/// For each block of sources the number of targets in it and its neighbours; none for blocks that do not count.
 fn targets_near(sources: &[Run], targets: &[Run], dimensions: usize) -> Vec<usize> {
-    let count: HashMap<Key, usize> = targets.iter().map(|run| (run.key, run.places.len())).collect();
+    let notable = |run: &&Run| run.places.len() >= NOTABLE;
+    let count: HashMap<Key, usize> = targets.iter().filter(notable).map(|run| (run.key, run.places.len())).collect();
     let first = 3 - dimensions;
     let corner = |key: &Key| std::array::from_fn(|k| if k < first { key[k] } else { key[k] - 1 });
-    let near = |run: &Run| cube(corner(&run.key), dimensions, 3).filter_map(|key| count.get(&key)).sum();
-    sources.iter().map(near).collect()
+    let near = |run: &Run| {
+        let around = cube(corner(&run.key), dimensions, 3).filter(|_| run.places.len() >= NOTABLE);
+        around.filter_map(|key| count.get(&key)).sum()
+    };
+    sources.par_iter().map(near).collect()
 }
+
+/// What finding out which blocks there are costs for each source and target, whether on the lattice or not, in multiplications.
+const OVERHEAD: f64 = 100.0;
 
 /// What things cost, in multiplications, for two columns.
 struct Costs {
     point: f64,
     block: f64,
-    /// For each source and target, whether on the lattice or not: finding out which blocks there are.
-    overhead: f64,
 }
 
 impl Costs {
-    fn of(window: &Window, parts: usize) -> Self {
+    fn of(window: &Window, load: Load) -> Self {
         let d = window.dimensions as i32;
         let nodes = (window.nodes as f64).powi(d);
-        let passes = f64::from(d) * ((2 * window.blocks_reached() + 1) * window.nodes * parts) as f64;
+        let passes = load.node * f64::from(d) * ((2 * window.blocks_reached() + 1) * window.nodes) as f64;
         // Measured at 304k + 304k rows: in space a block of sources makes many more blocks of nodes than in the plane,
         // and its surroundings do not stay in the cache.
         let (slower, blocks) = if d == 3 { (1.5, 40.0) } else { (1.0, 2.0) };
-        Self {
-            point: slower * 2.0 * window.taps.next_multiple_of(8) as f64 * (window.taps as f64).powi(d - 1),
-            block: 2.0 * blocks * nodes * passes,
-            overhead: 100.0,
-        }
+        let taps = window.taps.next_multiple_of(8) as f64 * (window.taps as f64).powi(d - 1);
+        Self { point: load.point * slower * 2.0 * taps, block: 2.0 * blocks * nodes * passes }
     }
 
     /// What the lattice saves for the sources of a block, with so many targets around.

@@ -2,38 +2,112 @@
 
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
-use super::lattice::{Key, add_multiple};
-use super::ruler::{Ruler, Run};
+use super::lattice::Key;
+use super::ruler::Ruler;
 use super::window::{MOST_TAPS, Window};
 use crate::kernel::{LANES, Lanes, exp2_minus};
 use crate::scene::Cloud;
+use crate::simd::arch;
 
 /// What it takes to go from points to nodes and back.
 pub(super) struct Taps {
-    pub(super) ruler: Ruler,
+    pub(super) window: Window,
     pub(super) shape: Shape,
     table: Table,
 }
 
 impl Taps {
-    pub(super) fn new(ruler: Ruler) -> Self {
-        Self { ruler, shape: Shape::of(&ruler.window), table: Table::of(&ruler.window) }
+    pub(super) fn new(window: Window) -> Self {
+        Self { window, shape: Shape::of(&window), table: Table::of(&window) }
     }
 
     /// Adds the columns of some places of a block to the nodes around it, one column after another.
-    pub(super) fn spread(&self, run: &Run, cloud: &Cloud, columns: &[&[f64]], nodes: &mut [f64]) {
-        Arch::new().dispatch(Wide { width: self.shape.width, work: Spread { taps: self, run, cloud, columns, nodes } });
+    pub(super) fn spread(&self, spots: &impl Spots, places: Range<usize>, columns: &[&[f64]], nodes: &mut [f64]) {
+        let work = Spread { taps: self, spots, places, columns, nodes };
+        arch().dispatch(Wide { width: self.shape.width, work });
     }
 
     /// Reads the nodes around a block at its places: for each place one value of each column.
-    pub(super) fn read(&self, run: &Run, cloud: &Cloud, nodes: &[f64], values: &mut [f64]) {
-        Arch::new().dispatch(Wide { width: self.shape.width, work: Read { taps: self, run, cloud, nodes, values } });
+    pub(super) fn read(&self, spots: &impl Spots, places: Range<usize>, nodes: &[f64], values: &mut [f64]) {
+        let work = Read { taps: self, spots, places, nodes, values };
+        arch().dispatch(Wide { width: self.shape.width, work });
     }
 }
 
-/// Nodes around a block: along the first, second and third axis, the third with room for whole registers.
+/// Places of one block.
+pub(super) trait Spots {
+    /// Loads at most [`LANES`] of them.
+    fn load<S: Simd>(&self, taps: &Taps, places: &Range<usize>, points: &mut Points);
+}
+
+/// Places of the plane, or of space.
+pub(super) struct Plain<'a> {
+    pub(super) ruler: &'a Ruler,
+    pub(super) key: &'a Key,
+    pub(super) cloud: &'a Cloud,
+}
+
+impl Spots for Plain<'_> {
+    #[inline(always)]
+    fn load<S: Simd>(&self, taps: &Taps, places: &Range<usize>, points: &mut Points) {
+        points.start(places.len());
+        for k in 0..taps.window.dimensions {
+            let axis = 3 - taps.window.dimensions + k;
+            let positions = self.ruler.positions(self.cloud, self.key, k, places, taps.window.nodes);
+            let within = points.locate(taps, axis, &positions);
+            if axis == 2 {
+                taps.table.by_point::<S>(taps.shape.width, &within, &mut points.along);
+            } else {
+                taps.table.by_node::<S>(taps.shape.rows_touched(axis), &within, &mut points.across[axis]);
+            }
+        }
+    }
+}
+
+/// Places of a chart, where each has windows of its own width.
+pub(super) struct Charted<'a> {
+    /// Where they are in their block, in nodes.
+    pub(super) positions: [&'a [f64]; 2],
+    /// How fast their windows decay, to base 2, in nodes.
+    pub(super) decays: &'a [f64],
+}
+
+impl Spots for Charted<'_> {
+    #[inline(always)]
+    fn load<S: Simd>(&self, taps: &Taps, places: &Range<usize>, points: &mut Points) {
+        points.start(places.len());
+        let lanes = |values: &[f64]| {
+            let mut lanes = [0.0; LANES];
+            lanes.iter_mut().zip(&values[places.clone()]).for_each(|(lane, value)| *lane = *value);
+            lanes
+        };
+        let decays = lanes(self.decays);
+        let [first, second] = self.positions.map(lanes);
+        let within = points.locate(taps, 1, &first);
+        for (j, out) in points.across[1].iter_mut().enumerate().take(taps.shape.rows_touched(1)) {
+            for lane in 0..LANES {
+                out[lane] = taps.table.own::<S>(j, decays[lane], within[lane]);
+            }
+        }
+        let within = points.locate(taps, 2, &second);
+        for lane in 0..LANES {
+            for start in (0..taps.shape.width).step_by(8) {
+                for j in start..start + 8 {
+                    points.along[lane][j] = taps.table.own::<S>(j, decays[lane], within[lane]);
+                }
+            }
+        }
+    }
+}
+
+/// Rows of nodes that are kept in registers together: with two registers for each, enough for additions not to wait for
+/// each other, and not too many for AVX2.
+const ROWS: usize = 4;
+
+/// Nodes around a block: along the first, second and third axis, the second with room for whole sets of [`ROWS`], the
+/// third with room for whole registers.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     /// Blocks along each axis.
@@ -49,12 +123,23 @@ impl Shape {
         let width = window.taps.next_multiple_of(8);
         let along = |axis: usize| if axis < 3 - window.dimensions { 1 } else { blocks * window.nodes };
         let taps = |axis: usize| if axis < 3 - window.dimensions { 1 } else { window.taps };
-        let last = along(2).max(window.nodes + width);
-        Self { blocks, extent: [along(0), along(1), last], taps: std::array::from_fn(taps), width }
+        let second = if window.dimensions == 1 { ROWS } else { window.nodes + window.taps.next_multiple_of(ROWS) };
+        let extent = [along(0), along(1).max(second), along(2).max(window.nodes + width)];
+        Self { blocks, extent, taps: std::array::from_fn(taps), width }
     }
 
     pub(super) fn len(&self) -> usize {
         self.extent.iter().product()
+    }
+
+    /// Rows along one of the first two axes that a point touches, and spare ones to make whole sets.
+    fn rows_touched(&self, axis: usize) -> usize {
+        self.taps[axis].next_multiple_of(ROWS)
+    }
+
+    /// Sets of rows that a point touches.
+    fn sets(&self) -> usize {
+        self.taps[1].div_ceil(ROWS)
     }
 
     /// Rows of the last axis that belong to one block: where they are in the block and in the surroundings.
@@ -75,31 +160,62 @@ impl Shape {
 struct Table {
     /// `exp(−αk²)`, zero beyond the taps.
     at_nodes: [f64; MOST_TAPS],
+    /// One, and zero beyond the taps.
+    inside: [f64; MOST_TAPS],
     /// α, to base 2.
     alpha: f64,
     span: f64,
 }
-
-/// The weights of the nodes around one point along one axis.
-type Weights = [f64; MOST_TAPS];
 
 impl Table {
     fn of(window: &Window) -> Self {
         let span = (window.taps - 1) as f64;
         let alpha = 0.5 * window.step * window.step / window.outer;
         let at_node = |j: usize| if j < window.taps { (-alpha * (j as f64 - 0.5 * span).powi(2)).exp() } else { 0.0 };
-        Self { at_nodes: std::array::from_fn(at_node), alpha: alpha * std::f64::consts::LOG2_E, span }
+        let inside = |j: usize| if j < window.taps { 1.0 } else { 0.0 };
+        Self {
+            at_nodes: std::array::from_fn(at_node),
+            inside: std::array::from_fn(inside),
+            alpha: alpha * std::f64::consts::LOG2_E,
+            span,
+        }
     }
 
-    /// Weights for sixteen points at these positions, in nodes, within their cell of the lattice.
+    /// The two exponentials for sixteen points at these positions, in nodes, within their cell of the lattice.
     #[inline(always)]
-    fn weights<S: Simd>(&self, width: usize, within: &Lanes, out: &mut [Weights; LANES]) {
+    fn exponentials<S: Simd>(&self, within: &Lanes) -> (Lanes, Lanes) {
         let (mut first, mut ratio) = ([0.0; LANES], [0.0; LANES]);
         for lane in 0..LANES {
             let y = within[lane] - 0.5;
             first[lane] = exp2_minus::<S>(self.alpha * y * (y + self.span));
             ratio[lane] = exp2_minus::<S>(-2.0 * self.alpha * y);
         }
+        (first, ratio)
+    }
+
+    /// The weight of one node for a point whose window decays in its own way.
+    #[inline(always)]
+    fn own<S: Simd>(&self, node: usize, decay: f64, within: f64) -> f64 {
+        let distance = (node as f64 - 0.5 * (self.span - 1.0)) - within;
+        self.inside[node] * exp2_minus::<S>(decay * (distance * distance))
+    }
+
+    /// Weights of `taps` nodes, for each node those of all points.
+    #[inline(always)]
+    fn by_node<S: Simd>(&self, taps: usize, within: &Lanes, out: &mut [Lanes; MOST_TAPS]) {
+        let (mut power, ratio) = self.exponentials::<S>(within);
+        for (out, at_node) in out.iter_mut().zip(&self.at_nodes).take(taps) {
+            for lane in 0..LANES {
+                out[lane] = at_node * power[lane];
+                power[lane] *= ratio[lane];
+            }
+        }
+    }
+
+    /// Weights of `width` nodes, for each point those of all nodes.
+    #[inline(always)]
+    fn by_point<S: Simd>(&self, width: usize, within: &Lanes, out: &mut [[f64; MOST_TAPS]; LANES]) {
+        let (first, ratio) = self.exponentials::<S>(within);
         for lane in 0..LANES {
             let z = ratio[lane];
             let (z2, z4) = (z * z, (z * z) * (z * z));
@@ -116,44 +232,58 @@ impl Table {
 }
 
 /// Sixteen points of one block: the first node that each touches, and the weights of its nodes.
-struct Points {
-    first: [[usize; LANES]; 3],
-    weights: [[Weights; LANES]; 3],
+pub(super) struct Points {
+    count: usize,
+    corners: [usize; LANES],
+    /// Weights along the first two axes, for each node those of all points; one node of weight one where there is no axis.
+    across: [[Lanes; MOST_TAPS]; 2],
+    /// Weights along the third, for each point those of all nodes.
+    along: [[f64; MOST_TAPS]; LANES],
 }
 
 impl Points {
     fn new() -> Box<Self> {
-        let mut points = Self { first: [[0; LANES]; 3], weights: [[[0.0; MOST_TAPS]; LANES]; 3] };
-        // Axes that there are not have one node of weight one.
-        points.weights.iter_mut().flatten().for_each(|weights| weights[0] = 1.0);
-        Box::new(points)
-    }
-
-    #[inline(always)]
-    fn load<S: Simd>(&mut self, taps: &Taps, key: &Key, cloud: &Cloud, places: &Range<usize>) {
-        for k in 0..taps.ruler.window.dimensions {
-            let axis = taps.ruler.first_axis() + k;
-            let mut within = [0.0; LANES];
-            for (lane, place) in places.clone().enumerate() {
-                let position = taps.ruler.position(cloud, key, k, place);
-                self.first[axis][lane] = position as usize;
-                within[lane] = position - (position as usize) as f64;
-            }
-            taps.table.weights::<S>(taps.shape.width, &within, &mut self.weights[axis]);
+        let mut across = [[[0.0; LANES]; MOST_TAPS]; 2];
+        for nodes in &mut across {
+            nodes[0] = [1.0; LANES];
         }
+        Box::new(Self { count: 0, corners: [0; LANES], across, along: [[0.0; MOST_TAPS]; LANES] })
     }
 
-    /// The first node that a point touches.
+    /// So many other points.
     #[inline(always)]
-    fn corner(&self, shape: &Shape, lane: usize) -> usize {
-        let [x, y, z] = std::array::from_fn(|axis| self.first[axis][lane]);
-        (x * shape.extent[1] + y) * shape.extent[2] + z
+    fn start(&mut self, count: usize) {
+        self.count = count;
+        self.corners = [0; LANES];
+    }
+
+    /// Takes their positions along the next axis; gives where they are within their cells.
+    #[inline(always)]
+    fn locate(&mut self, taps: &Taps, axis: usize, positions: &Lanes) -> Lanes {
+        let mut within = [0.0; LANES];
+        for lane in 0..LANES {
+            let first = positions[lane] as i32;
+            self.corners[lane] = self.corners[lane] * taps.shape.extent[axis] + first as usize;
+            within[lane] = positions[lane] - f64::from(first);
+        }
+        within
+    }
+
+    /// Neighbours that touch the same nodes: the first of those, and which they are.
+    #[inline(always)]
+    fn cells(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let mut start = 0;
+        self.corners[..self.count].chunk_by(|a, b| a == b).map(move |cell| {
+            start += cell.len();
+            (cell[0], start - cell.len()..start)
+        })
     }
 }
 
-/// Work on rows of nodes that needs to know at compile time how wide they are.
+/// Work on rows of nodes that needs to know at compile time how wide they are, in all and in registers that are taken
+/// together.
 trait WithWidth {
-    fn run<S: Simd, const WIDTH: usize>(self);
+    fn run<S: Simd, const WIDTH: usize, const TOGETHER: usize>(self, simd: S);
 }
 
 /// Such work for a width that is known only now.
@@ -166,42 +296,57 @@ impl<W: WithWidth> WithSimd for Wide<W> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        match self.width {
-            8 => self.work.run::<S, 8>(),
-            16 => self.work.run::<S, 16>(),
-            24 => self.work.run::<S, 24>(),
-            _ => self.work.run::<S, MOST_TAPS>(),
+    fn with_simd<S: Simd>(self, simd: S) {
+        // Three registers of eight numbers are the only odd number but one.
+        match (self.width, (self.width / S::F64_LANES).is_multiple_of(2)) {
+            (8, true) => self.work.run::<S, 8, 2>(simd),
+            (8, false) => self.work.run::<S, 8, 1>(simd),
+            (16, _) => self.work.run::<S, 16, 2>(simd),
+            (24, true) => self.work.run::<S, 24, 2>(simd),
+            (24, false) => self.work.run::<S, 24, 3>(simd),
+            _ => self.work.run::<S, MOST_TAPS, 2>(simd),
         }
     }
 }
 
-struct Spread<'a> {
+/// Registers of a row of nodes.
+#[inline(always)]
+fn registers<S: Simd, const TOGETHER: usize>(row: &[f64]) -> &[[S::f64s; TOGETHER]] {
+    S::as_simd_f64s(row).0.as_chunks().0
+}
+
+struct Spread<'a, P> {
     taps: &'a Taps,
-    run: &'a Run,
-    cloud: &'a Cloud,
+    spots: &'a P,
+    places: Range<usize>,
     columns: &'a [&'a [f64]],
     nodes: &'a mut [f64],
 }
 
-impl WithWidth for Spread<'_> {
+impl<P: Spots> WithWidth for Spread<'_, P> {
     #[inline(always)]
-    fn run<S: Simd, const WIDTH: usize>(self) {
+    fn run<S: Simd, const WIDTH: usize, const TOGETHER: usize>(self, simd: S) {
         let shape = &self.taps.shape;
         let mut points = Points::new();
-        for start in self.run.places.clone().step_by(LANES) {
-            let places = start..self.run.places.end.min(start + LANES);
-            points.load::<S>(self.taps, &self.run.key, self.cloud, &places);
-            for (lane, place) in places.enumerate() {
-                let weights: &[f64; WIDTH] = points.weights[2][lane].first_chunk().expect("a width is at most 32");
-                let corner = points.corner(shape, lane);
-                for (column, nodes) in self.columns.iter().zip(self.nodes.chunks_exact_mut(shape.len())) {
-                    for a in 0..shape.taps[0] {
-                        let value = column[place] * points.weights[0][lane][a];
+        let mut weights = [[0.0; LANES]; MOST_TAPS];
+        for start in self.places.clone().step_by(LANES) {
+            let places = start..self.places.end.min(start + LANES);
+            self.spots.load::<S>(self.taps, &places, &mut points);
+            for (column, nodes) in self.columns.iter().zip(self.nodes.chunks_exact_mut(shape.len())) {
+                let mut values = [0.0; LANES];
+                values[..places.len()].copy_from_slice(&column[places.clone()]);
+                for a in 0..shape.taps[0] {
+                    for (weights, across) in weights.iter_mut().zip(&points.across[1]).take(shape.sets() * ROWS) {
+                        for lane in 0..LANES {
+                            weights[lane] = values[lane] * points.across[0][a][lane] * across[lane];
+                        }
+                    }
+                    for (corner, cell) in points.cells() {
                         let nodes = &mut nodes[corner + a * shape.extent[1] * shape.extent[2]..];
-                        for (b, row) in nodes.chunks_mut(shape.extent[2]).take(shape.taps[1]).enumerate() {
-                            let row: &mut [f64; WIDTH] = row.first_chunk_mut().expect("rows have room");
-                            add_multiple::<S, WIDTH>(row, value * points.weights[1][lane][b], weights);
+                        let sets = nodes.chunks_mut(ROWS * shape.extent[2]).zip(weights.as_chunks::<ROWS>().0);
+                        for (rows, weights) in sets.take(shape.sets()) {
+                            let along = &points.along[cell.clone()];
+                            add_to_rows::<S, WIDTH, TOGETHER>(simd, rows, shape.extent[2], weights, cell.start, along);
                         }
                     }
                 }
@@ -210,39 +355,110 @@ impl WithWidth for Spread<'_> {
     }
 }
 
-struct Read<'a> {
+/// Adds the points of one cell, of which `start` is the first, to a set of rows.
+#[inline(always)]
+fn add_to_rows<S: Simd, const WIDTH: usize, const TOGETHER: usize>(
+    simd: S,
+    rows: &mut [f64],
+    stride: usize,
+    weights: &[Lanes; ROWS],
+    start: usize,
+    along: &[[f64; MOST_TAPS]],
+) {
+    for part in 0..WIDTH / S::F64_LANES / TOGETHER {
+        let mut sums: [[S::f64s; TOGETHER]; ROWS] =
+            std::array::from_fn(|row| registers::<S, TOGETHER>(&rows[row * stride..][..WIDTH])[part]);
+        for (lane, along) in (start..).zip(along) {
+            let along = &registers::<S, TOGETHER>(&along[..WIDTH])[part];
+            for row in 0..ROWS {
+                let weight = simd.splat_f64s(weights[row][lane & (LANES - 1)]);
+                for k in 0..TOGETHER {
+                    sums[row][k] = simd.mul_add_e_f64s(weight, along[k], sums[row][k]);
+                }
+            }
+        }
+        for row in 0..ROWS {
+            let row_of_nodes = &mut rows[row * stride..][..WIDTH];
+            S::as_mut_simd_f64s(row_of_nodes).0.as_chunks_mut().0[part] = sums[row];
+        }
+    }
+}
+
+/// Points that read the same nodes together.
+const READERS: usize = 4;
+
+struct Read<'a, P> {
     taps: &'a Taps,
-    run: &'a Run,
-    cloud: &'a Cloud,
+    spots: &'a P,
+    places: Range<usize>,
     nodes: &'a [f64],
     values: &'a mut [f64],
 }
 
-impl WithWidth for Read<'_> {
+impl<P: Spots> WithWidth for Read<'_, P> {
     #[inline(always)]
-    fn run<S: Simd, const WIDTH: usize>(self) {
+    fn run<S: Simd, const WIDTH: usize, const TOGETHER: usize>(self, simd: S) {
         let shape = &self.taps.shape;
         let mut points = Points::new();
-        let mut values = self.values.chunks_exact_mut(self.nodes.len() / shape.len());
-        for start in self.run.places.clone().step_by(LANES) {
-            let places = start..self.run.places.end.min(start + LANES);
-            points.load::<S>(self.taps, &self.run.key, self.cloud, &places);
-            for (lane, values) in (0..places.len()).zip(&mut values) {
-                let weights: &[f64; WIDTH] = points.weights[2][lane].first_chunk().expect("a width is at most 32");
-                let corner = points.corner(shape, lane);
-                for (value, nodes) in values.iter_mut().zip(self.nodes.chunks_exact(shape.len())) {
-                    let mut sums = [0.0; WIDTH];
-                    for a in 0..shape.taps[0] {
-                        let nodes = &nodes[corner + a * shape.extent[1] * shape.extent[2]..];
-                        for (b, row) in nodes.chunks(shape.extent[2]).take(shape.taps[1]).enumerate() {
-                            let row: &[f64; WIDTH] = row.first_chunk().expect("rows have room");
-                            let weight = points.weights[0][lane][a] * points.weights[1][lane][b];
-                            add_multiple::<S, WIDTH>(&mut sums, weight, row);
+        let columns = self.nodes.len() / shape.len();
+        let blocks = self.places.clone().step_by(LANES).zip(self.values.chunks_mut(LANES * columns));
+        for (start, values) in blocks {
+            let places = start..self.places.end.min(start + LANES);
+            self.spots.load::<S>(self.taps, &places, &mut points);
+            for (column, nodes) in self.nodes.chunks_exact(shape.len()).enumerate() {
+                for (corner, cell) in points.cells() {
+                    let mut first = cell.start;
+                    while first < cell.end {
+                        let values = &mut values[first * columns + column..];
+                        let nodes = &nodes[corner..];
+                        if first + READERS <= cell.end {
+                            let read = read_rows::<S, WIDTH, TOGETHER, READERS>(simd, shape, nodes, &points, first);
+                            values.iter_mut().step_by(columns).zip(read).for_each(|(value, read)| *value = read);
+                            first += READERS;
+                        } else {
+                            [values[0]] = read_rows::<S, WIDTH, TOGETHER, 1>(simd, shape, nodes, &points, first);
+                            first += 1;
                         }
                     }
-                    *value = (0..WIDTH).map(|i| sums[i] * weights[i]).sum();
                 }
             }
         }
     }
+}
+
+/// Reads nodes at some points of one cell, of which `first` is the first.
+#[inline(always)]
+fn read_rows<S: Simd, const WIDTH: usize, const TOGETHER: usize, const POINTS: usize>(
+    simd: S,
+    shape: &Shape,
+    nodes: &[f64],
+    points: &Points,
+    first: usize,
+) -> [f64; POINTS] {
+    let zero = simd.splat_f64s(0.0);
+    let mut values = [zero; POINTS];
+    for part in 0..WIDTH / S::F64_LANES / TOGETHER {
+        for a in 0..shape.taps[0] {
+            let mut sums = [[zero; TOGETHER]; POINTS];
+            let rows = nodes[a * shape.extent[1] * shape.extent[2]..].chunks(shape.extent[2]);
+            for (row, weights) in rows.zip(&points.across[1]).take(shape.taps[1]) {
+                let row = &registers::<S, TOGETHER>(&row[..WIDTH])[part];
+                for (point, sums) in sums.iter_mut().enumerate() {
+                    let weight = simd.splat_f64s(weights[(first + point) & (LANES - 1)]);
+                    for k in 0..TOGETHER {
+                        sums[k] = simd.mul_add_e_f64s(weight, row[k], sums[k]);
+                    }
+                }
+            }
+            for (point, (value, sums)) in values.iter_mut().zip(sums).enumerate() {
+                let lane = (first + point) & (LANES - 1);
+                let along = &registers::<S, TOGETHER>(&points.along[lane][..WIDTH])[part];
+                let weight = simd.splat_f64s(points.across[0][a][lane]);
+                for k in 0..TOGETHER {
+                    *value = simd.mul_add_e_f64s(simd.mul_f64s(weight, along[k]), sums[k], *value);
+                }
+            }
+        }
+    }
+    values.map(|value| simd.reduce_sum_f64s(value))
 }

@@ -1,49 +1,44 @@
-//! A tree over sorted sources: leaves of neighbours, boxes around four leaves, and so on.
+//! A tree over sorted sources: leaves of neighbours, boxes around eight leaves, and so on.
 
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::super::bounds::Bounds;
-use super::leaves::Leaf;
-use crate::kernel::{Decay, LANES, Lanes};
+use super::boxes::{BOXES, Boxes, Rule, leave_out};
+use super::leaves::{LEAF, Near};
+use crate::kernel::Decay;
 use crate::scene::{Cloud, NOWHERE, Scene};
-
-/// Children of a node.
-const FAN: usize = 4;
+use crate::simd::arch;
 
 /// Sources of one group, or some of them.
 pub(super) struct Tree {
-    leaves: Vec<Leaf>,
-    /// Boxes around [`FAN`] leaves, boxes around as many of those, up to the root.
-    levels: Vec<Vec<Node>>,
-}
-
-/// A box and the logarithm of the weight in it.
-struct Node {
-    bounds: Bounds,
-    log_mass: f64,
+    /// The sources of each leaf: [`LEAF`] of them or fewer.
+    leaves: Vec<Range<u32>>,
+    /// The boxes of the leaves, boxes around [`BOXES`] of those, up to the root.
+    levels: Vec<Vec<Boxes>>,
 }
 
 impl Tree {
     /// A tree over the sources in some ranges, which ascend.
     pub(super) fn over(scene: &Scene, ranges: &[Range<usize>]) -> Self {
         let dimensions = scene.layout.metric.dimensions();
-        let leaf = |places: Range<usize>| Leaf {
-            bounds: Bounds::around(&scene.layout.sources, dimensions, &places),
-            log_mass: scene.mass[places.clone()].iter().sum::<f64>().log2(),
-            places: places.start as u32..places.end as u32,
-        };
         let cut = |range: &Range<usize>| {
-            let end = range.end;
-            range.clone().step_by(LANES).map(move |start| start..end.min(start + LANES)).collect::<Vec<_>>()
+            let end = range.end as u32;
+            (range.start as u32..end).step_by(LEAF).map(move |start| start..end.min(start + LEAF as u32))
         };
-        let pieces: Vec<Range<usize>> = ranges.iter().flat_map(cut).collect();
-        let leaves: Vec<Leaf> = pieces.into_par_iter().map(leaf).collect();
-        let mut levels = vec![above(leaves.iter().map(|leaf| (&leaf.bounds, leaf.log_mass)))];
+        let leaves: Vec<Range<u32>> = ranges.iter().flat_map(cut).collect();
+        let leaf = |leaf: &Range<u32>| {
+            let places = leaf.start as usize..leaf.end as usize;
+            let log_mass = scene.mass[places.clone()].iter().sum::<f64>().log2();
+            (Bounds::around(&scene.layout.sources, dimensions, &places), log_mass)
+        };
+        let mut levels: Vec<Vec<Boxes>> =
+            vec![leaves.par_chunks(BOXES).map(|leaves| Boxes::new(leaves.iter().map(leaf))).collect()];
         while levels[levels.len() - 1].len() > 1 {
-            levels.push(above(levels[levels.len() - 1].iter().map(|node| (&node.bounds, node.log_mass))));
+            let above = |boxes: &[Boxes]| Boxes::new(boxes.iter().map(join));
+            levels.push(levels[levels.len() - 1].par_chunks(BOXES).map(above).collect());
         }
         Self { leaves, levels }
     }
@@ -52,51 +47,21 @@ impl Tree {
         self.leaves.is_empty()
     }
 
-    /// Walks from the root to the leaves near a box, in ascending order. `far` hears of the logarithm of the weight
-    /// and the least decay of every box, and says whether it can be left out.
+    /// Walks from the root to the leaves near a box, in ascending order, leaving out what the rule allows; gives what
+    /// that carries.
     pub(super) fn walk<D: Decay<A>, const A: usize>(
         &self,
         decay: D,
         from: &Bounds,
-        mut far: impl FnMut(f64, f64) -> bool,
-        mut near: impl FnMut(&Leaf),
-    ) {
-        if !self.leaves.is_empty() {
-            self.descend(decay, from, self.levels.len(), 0..1, &mut far, &mut near);
+        rule: Rule,
+        near: &mut Near,
+    ) -> f64 {
+        if self.leaves.is_empty() {
+            return 0.0;
         }
-    }
-
-    fn descend<D: Decay<A>, const A: usize>(
-        &self,
-        decay: D,
-        from: &Bounds,
-        level: usize,
-        nodes: Range<usize>,
-        far: &mut impl FnMut(f64, f64) -> bool,
-        near: &mut impl FnMut(&Leaf),
-    ) {
-        if level == 0 {
-            for leaf in &self.leaves[nodes.start..nodes.end.min(self.leaves.len())] {
-                if !far(leaf.log_mass, decay.least(from.squared_distance(&leaf.bounds))) {
-                    near(leaf);
-                }
-            }
-            return;
-        }
-        let nodes = nodes.start..nodes.end.min(self.levels[level - 1].len());
-        for (node, at) in self.levels[level - 1][nodes.clone()].iter().zip(nodes) {
-            if !far(node.log_mass, decay.least(from.squared_distance(&node.bounds))) {
-                self.descend(decay, from, level - 1, at * FAN..(at + 1) * FAN, far, near);
-            }
-        }
-    }
-
-    /// A leaf for level 0, else a box.
-    fn node(&self, level: usize, at: usize) -> Option<(&Bounds, f64)> {
-        match level.checked_sub(1) {
-            None => self.leaves.get(at).map(|leaf| (&leaf.bounds, leaf.log_mass)),
-            Some(level) => self.levels[level].get(at).map(|node| (&node.bounds, node.log_mass)),
-        }
+        let mut carried = [0.0; BOXES];
+        arch().dispatch(Walk::<D, A> { tree: self, decay, from, rule, carried: &mut carried, near });
+        carried.iter().sum()
     }
 
     /// Decay and place of the source nearest to a target, `left_out` apart; `None` if there is no other.
@@ -108,12 +73,18 @@ impl Tree {
         left_out: u32,
     ) -> Option<(f64, usize)> {
         let from = Bounds::at(target);
-        let least = |level: usize, at: usize| {
-            let (bounds, _) = self.node(level, at)?;
-            Some((decay.least(from.squared_distance(bounds)), level, at))
-        };
         let mut nearest = (f64::INFINITY, NOWHERE as usize);
-        let mut open: Vec<(f64, usize, usize)> = least(self.levels.len(), 0).into_iter().collect();
+        let mut open: Vec<(f64, usize, usize)> = Vec::new();
+        let expand = |open: &mut Vec<(f64, usize, usize)>, level: usize, at: usize| {
+            let first = open.len();
+            let decays = self.levels[level][at].decays(decay, &from).into_iter().enumerate();
+            open.extend(decays.filter(|(_, least)| *least < f64::INFINITY).map(|(k, d)| (d, level, at * BOXES + k)));
+            // The nearest child is looked at first, so that the others can be passed over.
+            open[first..].sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+        };
+        if !self.is_empty() {
+            expand(&mut open, self.levels.len() - 1, 0);
+        }
         while let Some((least_decay, level, at)) = open.pop() {
             if least_decay > nearest.0 {
                 continue;
@@ -121,39 +92,77 @@ impl Tree {
             if level == 0 {
                 look(decay, sources, &self.leaves[at], target, left_out, &mut nearest);
             } else {
-                let first = open.len();
-                open.extend((at * FAN..(at + 1) * FAN).filter_map(|child| least(level - 1, child)));
-                // The nearest child is looked at first, so that the others can be passed over.
-                open[first..].sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+                expand(&mut open, level - 1, at);
             }
         }
         nearest.0.is_finite().then_some(nearest)
     }
 }
 
-/// The level above some boxes.
-fn above<'a>(boxes: impl Iterator<Item = (&'a Bounds, f64)>) -> Vec<Node> {
-    let boxes: Vec<(&Bounds, f64)> = boxes.collect();
-    let join = |children: &[(&Bounds, f64)]| Node {
-        bounds: children.iter().fold(Bounds::EMPTY, |bounds, (child, _)| bounds.with(child)),
-        // A hair more than the rounded logarithms say.
-        log_mass: children.iter().map(|(_, log_mass)| log_mass.exp2()).sum::<f64>().log2() + 1e-12,
-    };
-    boxes.par_chunks(FAN).map(join).collect()
+/// The box around some boxes, and the logarithm of the weight in all of them.
+fn join(boxes: &Boxes) -> (Bounds, f64) {
+    // A hair more than the rounded logarithms say.
+    let log_mass = boxes.log_mass.iter().map(|log_mass| log_mass.exp2()).sum::<f64>().log2() + 1e-12;
+    (boxes.bounds(), log_mass)
+}
+
+/// A walk through the tree.
+struct Walk<'a, D, const A: usize> {
+    tree: &'a Tree,
+    decay: D,
+    from: &'a Bounds,
+    rule: Rule,
+    carried: &'a mut [f64; BOXES],
+    near: &'a mut Near,
+}
+
+/// Most boxes that wait for their turn: those of each level but one, and there are fewer than eleven levels.
+const OPEN: usize = 11 * BOXES + 1;
+
+impl<D: Decay<A>, const A: usize> WithSimd for Walk<'_, D, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { tree, decay, from, rule, carried, near } = self;
+        let mut open = [(0_u8, 0_u32); OPEN];
+        open[0] = (tree.levels.len() as u8 - 1, 0);
+        let mut count = 1;
+        while count > 0 {
+            count -= 1;
+            let (level, at) = open[count];
+            let boxes = &tree.levels[level as usize][at as usize];
+            let carries = boxes.carries(&boxes.decays(decay, from), rule);
+            leave_out(&carries, rule.little, carried);
+            let children = at as usize * BOXES;
+            if level == 0 {
+                for (k, _) in carries.iter().enumerate().filter(|(_, carries)| **carries > rule.little) {
+                    near.push(boxes, k, &tree.leaves[children + k]);
+                }
+            } else {
+                // Backwards, so that they are taken in ascending order.
+                for (k, carries) in carries.iter().enumerate().rev() {
+                    // Written always, counted only if near: no branch to mispredict.
+                    open[count] = (level - 1, (children + k) as u32);
+                    count += usize::from(*carries > rule.little);
+                }
+            }
+        }
+    }
 }
 
 /// Looks for a nearer source among those of a leaf.
 fn look<D: Decay<A>, const A: usize>(
     decay: D,
     sources: &Cloud,
-    leaf: &Leaf,
+    leaf: &Range<u32>,
     target: &[f64; A],
     left_out: u32,
     nearest: &mut (f64, usize),
 ) {
-    let place = |lane: usize| (leaf.places.start as usize + lane).min(leaf.places.end as usize - 1);
+    let place = |lane: usize| (leaf.start as usize + lane).min(leaf.end as usize - 1);
     let many = std::array::from_fn(|k| std::array::from_fn(|lane| sources.axes[k][place(lane)]));
-    let decays = Arch::new().dispatch(Decays { decay, many: &many, one: target });
+    let decays = arch().dispatch(Decays { decay, many: &many, one: target });
     for (lane, here) in decays.into_iter().enumerate() {
         if here < nearest.0 && place(lane) != left_out as usize {
             *nearest = (here, place(lane));
@@ -164,15 +173,15 @@ fn look<D: Decay<A>, const A: usize>(
 /// Decays of the sources of a leaf to one target.
 struct Decays<'a, D, const A: usize> {
     decay: D,
-    many: &'a [Lanes; A],
+    many: &'a [[f64; LEAF]; A],
     one: &'a [f64; A],
 }
 
 impl<D: Decay<A>, const A: usize> WithSimd for Decays<'_, D, A> {
-    type Output = Lanes;
+    type Output = [f64; LEAF];
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Lanes {
-        self.decay.lanes::<S>(self.many, self.one)
+    fn with_simd<S: Simd>(self, _: S) -> [f64; LEAF] {
+        self.decay.lanes::<S, LEAF>(self.many, self.one)
     }
 }

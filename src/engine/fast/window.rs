@@ -22,6 +22,10 @@
 //!
 //! and likewise for the middle Gaussian. Errors that are a multiple of √K are harmless: by Cauchy and Schwarz
 //! `Σ w √K ≤ √(W D)`. In several dimensions the kernel is a product, and so are its approximations.
+//!
+//! On the sphere ([`chart`](super::chart)) the outer Gaussians of two points have variances `t + α` and `t + β`, with α and β
+//! within ± `slant`. Then λ becomes `λ + α + β`, and √K has the variance `r(1 + α)(1 + β)` with r near 2. Sampling is worst where both are smallest,
+//! truncation where the window is widest and √K decays fastest; the design takes both at once.
 
 use std::f64::consts::PI;
 
@@ -29,8 +33,10 @@ use std::f64::consts::PI;
 pub(super) const MOST_TAPS: usize = 32;
 /// Nodes along one axis of a block. Multiples of four fill whole registers.
 const NODES: [usize; 3] = [16, 12, 8];
-/// Widths t that are tried.
-const WIDTHS: std::ops::RangeInclusive<u32> = 2..=36;
+/// Least variance of an outer Gaussian.
+const NARROWEST: f64 = 0.02;
+/// Widths t that are tried, in steps of 1/200.
+const WIDTHS: std::ops::RangeInclusive<u32> = 4..=72;
 
 /// How finely a lattice samples the three Gaussians and how far they reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,6 +49,8 @@ pub(super) struct Window {
     pub(super) step: f64,
     /// The variance t of the outer Gaussians.
     pub(super) outer: f64,
+    /// How far from it the variance of a point may be.
+    pub(super) slant: f64,
     /// Nodes that a point touches along one axis; even.
     pub(super) taps: usize,
     /// Farthest node that a node reaches along one axis.
@@ -65,6 +73,21 @@ pub(super) struct Demand {
     pub(super) variances: (f64, f64),
     /// Variance of √K, in σ²: 2, or a little less where K decays faster than a Gaussian.
     pub(super) root: f64,
+    /// How far from t the variances of the outer Gaussians may be.
+    pub(super) slant: f64,
+    /// What is done for each point and for each node, as multiples of what one Gaussian with one set of columns takes.
+    pub(super) load: Load,
+}
+
+/// Work as a multiple of that of a single Gaussian.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Load {
+    pub(super) point: f64,
+    pub(super) node: f64,
+}
+
+impl Load {
+    pub(super) const ONE: Self = Self { point: 1.0, node: 1.0 };
 }
 
 impl Window {
@@ -72,36 +95,42 @@ impl Window {
     pub(super) fn design(side: f64, demand: &Demand) -> Option<Self> {
         NODES
             .into_iter()
-            .flat_map(|nodes| WIDTHS.map(move |width| (nodes, f64::from(width) / 100.0)))
+            .flat_map(|nodes| WIDTHS.map(move |width| (nodes, f64::from(width) / 200.0)))
             .filter_map(|(nodes, outer)| Self::with(side / nodes as f64, nodes, outer, demand))
-            .min_by(|a, b| a.cost().total_cmp(&b.cost()))
+            .min_by(|a, b| a.cost(demand.load).total_cmp(&b.cost(demand.load)))
     }
 
     fn with(step: f64, nodes: usize, outer: f64, demand: &Demand) -> Option<Self> {
-        let (t, (least, most)) = (outer, demand.variances);
-        let s = least - 2.0 * t;
-        if s <= 0.05 {
+        let ((least, most), slant) = (demand.variances, demand.slant);
+        let (narrow, wide) = (outer - slant, outer + slant);
+        let s = least - 2.0 * outer;
+        // The least and the largest variance of √K, and by how much it exceeds that of K at least.
+        let (low, high) = (demand.root * (1.0 - slant).powi(2), demand.root * (1.0 + slant).powi(2));
+        let excess = low + 2.0 * slant - most;
+        if narrow < NARROWEST || s <= 0.05 || excess < 0.5 || demand.root * (1.0 - slant) < 1.0 {
             return None;
         }
         // The smallest variance is sampled worst.
-        let one_axis = (1.0 + sampled(t * s / (t + s), step)) * (1.0 + sampled(t * (s + t) / least, step)) - 1.0;
+        let inner = sampled(narrow * s / (narrow + s), step);
+        let one_axis = (1.0 + inner) * (1.0 + sampled(narrow * (s + narrow) / (s + 2.0 * narrow), step)) - 1.0;
         let sampling = (1.0 + one_axis).powi(demand.dimensions as i32) - 1.0;
         if sampling > demand.sampling {
             return None;
         }
         // Two windows and the middle, on every axis; the factors bound those of all variances.
         let share = demand.truncation / (4.0 * demand.dimensions as f64 * (1.0 + sampling));
-        let root = demand.root;
-        let window_factor = ((t + root) * (t + root) / (4.0 * root * t)).sqrt();
-        let taps = 2 * (tail_radius(t, t + root - most, window_factor / share) / step).ceil() as usize;
-        let middle_factor = ((root - 2.0 * t) * most / (root * s)).sqrt();
-        let middle = tail_radius(most - 2.0 * t, root - 2.0 * t, middle_factor / (2.0 * share));
+        let window_factor = ((narrow + high) * (narrow + high) / (4.0 * high * narrow)).sqrt();
+        let taps = 2 * (tail_radius(wide, wide + excess, window_factor / share) / step).ceil() as usize;
+        let middle_factor = ((high - 2.0 * narrow) * (most + 2.0 * slant) / (high * s)).sqrt();
+        let widest = most - 2.0 * outer;
+        let middle = tail_radius(widest, widest + excess, middle_factor / (2.0 * share));
         let reach = (middle / step).ceil() as usize;
         let window = Self {
             dimensions: demand.dimensions,
             nodes,
             step,
             outer,
+            slant,
             taps,
             reach,
             sampling,
@@ -111,11 +140,16 @@ impl Window {
     }
 
     /// Work for the points and nodes of one σ^d with as many points as nodes, one unit for each multiplication.
-    pub(super) fn cost(&self) -> f64 {
+    pub(super) fn cost(&self, load: Load) -> f64 {
         let d = self.dimensions as i32;
         let points = self.taps.next_multiple_of(8) as f64 * (self.taps as f64).powi(d - 1);
         let passes = f64::from(d) * ((2 * self.blocks_reached() + 1) * self.nodes) as f64;
-        points * POINTS_PER_VOLUME + passes * self.step.powi(-d)
+        let finding = 1.0 + FINDING / (self.nodes as f64).powi(d + 1);
+        load.point * points * POINTS_PER_VOLUME + load.node * finding * passes * self.step.powi(-d)
+    }
+
+    pub(super) fn nodes_per_block(&self) -> usize {
+        self.nodes.pow(self.dimensions as u32)
     }
 
     /// Blocks along one axis that hold all nodes which the points of one block touch.
@@ -128,29 +162,38 @@ impl Window {
         self.reach.div_ceil(self.nodes)
     }
 
-    /// The weight of a middle Gaussian between two nodes, for the kernel of variance `variance`.
+    /// The weight of a middle Gaussian between two nodes, for the kernel of variance λ. Along one axis what comes out is that kernel
+    /// times √(t₁t₂/λ) / t, t₁ and t₂ being the variances of the outer Gaussians.
     pub(super) fn middle(&self, variance: f64, nodes_apart: i64) -> f64 {
         if nodes_apart.unsigned_abs() as usize > self.reach {
             return 0.0;
         }
-        let (t, s) = (self.outer, variance - 2.0 * self.outer);
+        let s = variance - 2.0 * self.outer;
         let distance = nodes_apart as f64 * self.step;
-        self.step * self.step * (variance / s).sqrt() / (2.0 * PI * t) * (-0.5 * distance * distance / s).exp()
+        self.step * self.step / (2.0 * PI * self.outer * s.sqrt()) * (-0.5 * distance * distance / s).exp()
+    }
+
+    /// The least variance of an outer Gaussian.
+    pub(super) fn narrow(&self) -> f64 {
+        self.outer - self.slant
     }
 
     /// Roundings that one value goes through from point to node to node to point, as multiples of 2⁻⁵³.
     pub(super) fn roundings(&self) -> f64 {
         let d = self.dimensions as f64;
-        let windows = 2.0 * d * (24.0 + 2.0 * self.taps as f64);
+        let windows = 2.0 * d * (24.0 + 3.0 * self.taps as f64);
         // The place within a block is right to a unit in the last place of the block's size.
-        let places = 2.0 * d * self.step * self.step / self.outer * (self.taps * self.nodes) as f64;
+        let places = 2.0 * d * self.step * self.step / self.narrow() * (self.taps * self.nodes) as f64;
         let passes = d * ((2 * self.blocks_reached() + 1) * self.nodes) as f64;
         windows + places + passes + (self.taps as f64).powi(self.dimensions as i32 - 1) + MOST_TAPS as f64
     }
 }
 
 /// Points in a volume of σ^d for which windows are designed: where the lattice begins to pay.
-const POINTS_PER_VOLUME: f64 = 6.0;
+pub(super) const POINTS_PER_VOLUME: f64 = 6.0;
+
+/// What finding a block takes, in multiplications.
+const FINDING: f64 = 300.0;
 
 /// Bound of the relative error of sampling a Gaussian.
 fn sampled(variance: f64, step: f64) -> f64 {
@@ -168,46 +211,70 @@ fn tail_radius(variance: f64, wider: f64, excess: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The kernel as the lattice computes it, on one axis, without and with truncation.
-    fn sampled_kernel(window: &Window, x: f64, y: f64, truncated: bool) -> f64 {
-        let (h, t) = (window.step, window.outer);
+    /// The kernel as the lattice computes it, on one axis, without and with truncation, for outer Gaussians of these variances.
+    fn sampled_kernel(window: &Window, variance: f64, at: [f64; 2], outer: [f64; 2], truncated: bool) -> f64 {
+        let h = window.step;
         let half = if truncated { (window.taps / 2) as i64 } else { 4 * MOST_TAPS as i64 };
         let nodes = |at: f64| {
             let first = (at / h).floor() as i64 + 1;
             first - half..first + half
         };
-        let outer = |node: i64, at: f64| (-0.5 * (node as f64 * h - at).powi(2) / t).exp();
+        let end = |node: i64, k: usize| (-0.5 * (node as f64 * h - at[k]).powi(2) / outer[k]).exp();
         let mut untruncated = *window;
         untruncated.reach = usize::MAX;
         let window = if truncated { window } else { &untruncated };
-        let from = |a: i64| nodes(y).map(|b| window.middle(1.0, a - b) * outer(b, y)).sum::<f64>();
-        nodes(x).map(|a| outer(a, x) * from(a)).sum()
+        let from = |a: i64| nodes(at[1]).map(|b| window.middle(variance, a - b) * end(b, 1)).sum::<f64>();
+        let whole = variance - 2.0 * window.outer + outer[0] + outer[1];
+        let scale = window.outer * (whole / (outer[0] * outer[1])).sqrt();
+        scale * nodes(at[0]).map(|a| end(a, 0) * from(a)).sum::<f64>()
     }
 
     #[test]
     fn errors_stay_within_their_bounds_and_use_them() {
-        let mut used = (0.0_f64, 0.0_f64);
-        for accuracy in [1e-3, 1e-6, 1e-9, 1e-12] {
-            let demand = Demand {
-                dimensions: 1,
-                sampling: accuracy,
-                truncation: 1e-2 * accuracy,
-                variances: (1.0, 1.0),
-                root: 2.0,
-            };
-            let side =
-                (3..8).map(|k| f64::from(k) + 0.3).rfind(|side| Window::design(*side, &demand).is_some()).unwrap();
-            let window = Window::design(side, &demand).unwrap();
-            for i in 0..60 {
-                let (x, y) = (0.013 * f64::from(i), 0.2 * f64::from(i));
-                let kernel = (-0.5 * (x - y) * (x - y)).exp();
-                let (whole, cut) = (sampled_kernel(&window, x, y, false), sampled_kernel(&window, x, y, true));
-                let (sampling, truncation) = ((whole / kernel - 1.0).abs(), (whole - cut) / kernel.sqrt());
-                assert!(sampling <= window.sampling + 1e-14, "{window:?} at {i}: sampling {sampling:e}");
-                assert!(truncation <= window.truncation + 1e-16, "{window:?} at {i}: truncation {truncation:e}");
-                used = (used.0.max(sampling / window.sampling), used.1.max(truncation / window.truncation));
+        for slant in [0.0, 0.01, 0.04] {
+            let mut used = (0.0_f64, 0.0_f64);
+            for accuracy in [1e-3, 1e-6, 1e-9, 1e-12] {
+                let demand = Demand {
+                    dimensions: 1,
+                    sampling: accuracy,
+                    truncation: 1e-2 * accuracy,
+                    variances: if slant > 0.0 { (0.98, 1.02) } else { (1.0, 1.0) },
+                    root: 2.0 - slant,
+                    slant,
+                    load: Load::ONE,
+                };
+                let side =
+                    (2..8).map(|k| f64::from(k) + 0.3).rfind(|side| Window::design(*side, &demand).is_some()).unwrap();
+                let window = Window::design(side, &demand).unwrap();
+                for (variance, [first, second]) in [
+                    (demand.variances.0, [-slant, -slant]),
+                    (demand.variances.1, [slant, slant]),
+                    (demand.variances.1, [-slant, slant]),
+                ] {
+                    let found = largest_errors(&window, demand.root, variance, [first, second]);
+                    used = (used.0.max(found.0 / window.sampling), used.1.max(found.1 / window.truncation));
+                }
             }
+            assert!(used.0 > 0.3 && used.1 > 0.003, "bounds too wide for {slant}: {used:?}");
         }
-        assert!(used.0 > 0.3 && used.1 > 0.01, "bounds too wide: {used:?}");
+    }
+
+    /// The largest errors of sampling and of truncation for points whose outer variances are so far from t.
+    fn largest_errors(window: &Window, root: f64, variance: f64, slants: [f64; 2]) -> (f64, f64) {
+        let outer = slants.map(|slant| window.outer + slant);
+        let whole = variance + slants[0] + slants[1];
+        let root = root * (1.0 + slants[0]) * (1.0 + slants[1]);
+        let mut largest = (0.0_f64, 0.0_f64);
+        for i in 0..60 {
+            let at = [0.013 * f64::from(i), 0.2 * f64::from(i)];
+            let square = (at[0] - at[1]).powi(2);
+            let (kernel, root) = ((-0.5 * square / whole).exp(), (-0.5 * square / root).exp());
+            let sums = [false, true].map(|truncated| sampled_kernel(window, variance, at, outer, truncated));
+            let (sampling, truncation) = ((sums[0] / kernel - 1.0).abs(), (sums[0] - sums[1]) / root);
+            assert!(sampling <= window.sampling + 1e-14, "{window:?} at {i}: sampling {sampling:e}");
+            assert!(truncation <= window.truncation + 1e-16, "{window:?} at {i}: truncation {truncation:e}");
+            largest = (largest.0.max(sampling), largest.1.max(truncation));
+        }
+        largest
     }
 }

@@ -2,17 +2,19 @@
 
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::super::matrix::{RowBlock, sum};
 use super::forest::Limits;
 use crate::kernel::{Decay, LANES, Lanes, exp2_minus};
 use crate::scene::Scene;
+use crate::simd::arch;
 
 /// Neighbours below this part of the way to the farthest decay are never dropped.
 const KEPT_FRACTION: f64 = 0.4;
-/// Steps in which the rest can be dropped: about one unit of decay each, a twentieth of a usual row.
-const BINS: usize = 24;
+/// How often the rest of the way is halved to find how far the row must reach: to about one unit of decay, a twentieth of a
+/// usual row.
+const HALVINGS: i32 = 5;
 
 /// The sources near a tile, and those among them near the target at hand. Reused from tile to tile.
 #[derive(Default)]
@@ -62,7 +64,7 @@ impl<const A: usize> Candidates<A> {
         limits: &Limits,
         left_out: u32,
     ) -> &mut Neighbours {
-        Arch::new().dispatch(Decays { decay, one, many: &self.lanes, out: &mut self.decays });
+        arch().dispatch(Decays { decay, one, many: &self.lanes, out: &mut self.decays });
         let near = &mut self.near;
         let candidates = self.sources.iter().zip(self.decays.as_flattened()).zip(&self.mass);
         let mut count = 0;
@@ -75,8 +77,10 @@ impl<const A: usize> Candidates<A> {
         }
         near.count = count;
         let whole = near.count.next_multiple_of(LANES);
+        // What spare lanes hold weighs nothing.
+        near.mass[near.count..whole].fill(0.0);
         let (decays, mass, out) = (&near.decays[..whole], &near.mass[..whole], &mut near.weights[..whole]);
-        Arch::new().dispatch(Weights { shift: limits.shift, decays, mass, out });
+        arch().dispatch(Weights { shift: limits.shift, decays, mass, out });
         near
     }
 }
@@ -98,29 +102,14 @@ impl Neighbours {
         sum(&self.mass[..self.count])
     }
 
-    /// The smallest decay beyond which everything can go while the certificate stays within the tolerance, and the
-    /// mass that goes.
+    /// A small decay beyond which everything can go while the certificate stays within the tolerance, and the mass that
+    /// goes.
     pub(super) fn cheapest_cut(&self, limits: &Limits, tolerance: f64, unseen: f64) -> (f64, f64) {
-        let (decays, weights) = (&self.decays[..self.count], &self.weights[..self.count]);
-        let all = sum(weights);
-        let budget = all * (tolerance / (1.0 + tolerance) - 2.0 * limits.rounding) - unseen;
-        let floor = limits.nearest + KEPT_FRACTION * (limits.farthest - limits.nearest);
-        let bins_per_decay = BINS as f64 / (limits.farthest - floor);
-        let mut bins = [0.0; BINS];
-        for (decay, weight) in decays.iter().zip(weights) {
-            if *decay > floor {
-                bins[(((decay - floor) * bins_per_decay) as usize).min(BINS - 1)] += weight;
-            }
-        }
-        let mut dropped = 0.0;
-        for bin in (0..BINS).rev() {
-            if dropped + bins[bin] > budget {
-                let cut = if bin == BINS - 1 { limits.farthest } else { floor + (bin + 1) as f64 / bins_per_decay };
-                return (cut, dropped);
-            }
-            dropped += bins[bin];
-        }
-        (floor, dropped)
+        let whole = self.count.next_multiple_of(LANES);
+        let (decays, weights) = (&self.decays[..whole], &self.weights[..whole]);
+        let budget = sum(weights) * (tolerance / (1.0 + tolerance) - 2.0 * limits.rounding) - unseen;
+        let way = (1.0 - KEPT_FRACTION) * (limits.farthest - limits.nearest);
+        arch().dispatch(Cut { farthest: limits.farthest, way, budget, decays, weights })
     }
 
     /// Appends the sources up to the cut to the block; gives their range. The others are forgotten.
@@ -153,7 +142,7 @@ impl<D: Decay<A>, const A: usize> WithSimd for Decays<'_, D, A> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         for (many, decays) in self.many.iter().zip(self.out) {
-            *decays = self.decay.lanes::<S>(many, self.one);
+            *decays = self.decay.lanes::<S, LANES>(many, self.one);
         }
     }
 }
@@ -177,5 +166,38 @@ impl WithSimd for Weights<'_> {
                 weights[lane] = mass[lane] * exp2_minus::<S>(decays[lane] - self.shift);
             }
         }
+    }
+}
+
+/// The cheapest cut: half of the way is left out if what lies there may go, then half of the rest, and so on.
+struct Cut<'a> {
+    farthest: f64,
+    way: f64,
+    budget: f64,
+    decays: &'a [f64],
+    weights: &'a [f64],
+}
+
+impl WithSimd for Cut<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> (f64, f64) {
+        let (decays, weights) = (S::as_simd_f64s(self.decays).0, S::as_simd_f64s(self.weights).0);
+        let nothing = simd.splat_f64s(0.0);
+        let (mut cut, mut dropped) = (self.farthest, 0.0);
+        for halving in 1..=HALVINGS {
+            let nearer = cut - self.way * 0.5_f64.powi(halving);
+            let mut beyond = nothing;
+            for (&decays, &weights) in decays.iter().zip(weights) {
+                let is_beyond = simd.less_than_f64s(simd.splat_f64s(nearer), decays);
+                beyond = simd.add_f64s(beyond, simd.select_f64s(is_beyond, weights, nothing));
+            }
+            let beyond = simd.reduce_sum_f64s(beyond);
+            if beyond <= self.budget {
+                (cut, dropped) = (nearer, beyond);
+            }
+        }
+        (cut, dropped)
     }
 }

@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use kiddo::{ImmutableKdTree, SquaredEuclidean};
-use pulp::Arch;
 use rayon::prelude::*;
 
 use super::super::matrix::{CHUNK, RowBlock, sum};
@@ -14,6 +13,7 @@ use super::Truncation;
 use super::candidates::{Candidates, Decays, Neighbours};
 use crate::kernel::{Decay, LANES, VANISHED, WithDecay, with_decay};
 use crate::scene::{NOWHERE, Own, Scene};
+use crate::simd::arch;
 use crate::space::compensated;
 
 /// Most targets in a tile: more would not make the one query of the tree noticeably cheaper.
@@ -21,6 +21,9 @@ const TILE: usize = 128;
 /// A tile is at most this part of the reach across, so that its targets share most of their candidates. Between 0.25 and 1.2
 /// the time hardly changes (304k + 304k rows, σ = 0.001° and 0.003°, 2026-11-16).
 const TILE_PER_REACH: f64 = 0.5;
+/// Entries that a block of rows has room for at first; what is left over goes back when it is done. Without this arrays are
+/// copied as they grow, and end with memory that was cleared for nothing.
+const ROOM: usize = 1 << 17;
 /// Tiles looked at to estimate the size of the matrix.
 const SAMPLED_TILES: usize = 64;
 
@@ -106,8 +109,13 @@ impl<D: Decay<A>, const A: usize, const K: usize> Grow for Forest<D, A, K> {
     }
 
     fn rows(&self, tiles: &[Tile]) -> Rows {
-        let mut rows =
-            Rows { block: RowBlock { first: tiles[0].targets.start, ..RowBlock::default() }, ..Rows::default() };
+        let block = RowBlock {
+            first: tiles[0].targets.start,
+            ends: Vec::new(),
+            columns: Vec::with_capacity(ROOM),
+            weights: Vec::with_capacity(ROOM),
+        };
+        let mut rows = Rows { block, ..Rows::default() };
         let (mut candidates, mut limits) = (Candidates::default(), Vec::with_capacity(TILE));
         for tile in tiles {
             limits.clear();
@@ -115,6 +123,8 @@ impl<D: Decay<A>, const A: usize, const K: usize> Grow for Forest<D, A, K> {
             self.find(tile, &limits, &mut candidates);
             self.add_tile(tile, &limits, &mut candidates, &mut rows);
         }
+        rows.block.columns.shrink_to_fit();
+        rows.block.weights.shrink_to_fit();
         rows
     }
 }
@@ -190,7 +200,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         let one: [f64; A] = self.scene.layout.targets.place(target);
         let many = self.scene.layout.sources.place::<A>(found).map(|coordinate| [coordinate; LANES]);
         let mut decays = [[0.0; LANES]];
-        Arch::new().dispatch(Decays { decay: self.decay, one: &one, many: &[many], out: &mut decays });
+        arch().dispatch(Decays { decay: self.decay, one: &one, many: &[many], out: &mut decays });
         Some((decays[0][0], self.scene.mass[found]))
     }
 

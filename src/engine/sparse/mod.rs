@@ -136,7 +136,7 @@ impl SparsePlan {
 
 impl Plan for SparsePlan {
     fn sums(&self, columns: &[Vec<f64>], _: &dyn Progress) -> Sums {
-        let mean = |column: &Vec<f64>| column.iter().zip(&self.scene.mass).map(|(sum, mass)| sum / mass).collect();
+        let mean = |column: &Vec<f64>| column.par_iter().zip(&self.scene.mass).map(|(sum, mass)| sum / mass).collect();
         let mut values = self.matrix.apply(&columns.iter().map(mean).collect::<Vec<_>>());
         for column in &mut values {
             column.iter_mut().zip(&self.mass).for_each(|(value, mass)| *value *= mass);

@@ -1,0 +1,50 @@
+"""What Python adds to the Rust core: 304,000 + 304,000 rows from polars and back, against plan and apply alone.
+
+    make wheel test-python
+    target/python-venv/bin/python benches/python_overhead.py [ROUNDS]
+
+The whole call takes polars frames, reads columns out of them, plans, applies, and gives a polars frame back. Rounds go
+through all widths by turns. The overhead is the median of what each call adds to its own plan and apply.
+"""
+
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import polars as pl
+
+import geosmooth
+import make_data
+
+ROWS = 304_000
+SIGMAS = ["0.001deg", "0.01deg", "0.1deg", "1deg", "100m", "1km"]
+
+
+def once(test, train, sigma):
+    """Seconds of the whole call, and of plan and apply within it."""
+    start = time.perf_counter()
+    smoothing = geosmooth.smooth(test, train, label="price", prediction="predicted", sigma=sigma, c=0.5, details=True)
+    return time.perf_counter() - start, smoothing.seconds["plan"] + smoothing.seconds["apply"]
+
+
+def main(rounds=7):
+    with tempfile.TemporaryDirectory() as folder:
+        make_data.main(folder, ROWS, ROWS)
+        test, train = (pl.read_parquet(Path(folder) / f"{name}.parquet") for name in ("test", "train"))
+    # Rows to predict have no label: scoring them is not what is measured.
+    test = test.drop("price")
+    seconds = {sigma: [] for sigma in SIGMAS}
+    for _ in range(rounds):
+        for sigma in SIGMAS:
+            seconds[sigma].append(once(test, train, sigma))
+    print("| σ | call from polars | plan and apply | overhead |\n| --- | ---: | ---: | ---: |")
+    for sigma, pairs in seconds.items():
+        call, core = min(call for call, _ in pairs), min(core for _, core in pairs)
+        overhead = statistics.median(call / core - 1 for call, core in pairs)
+        print(f"| {sigma} | {call:.3f} | {core:.3f} | {100 * overhead:.1f} % |")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

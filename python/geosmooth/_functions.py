@@ -1,0 +1,626 @@
+"""The functions: a subcommand each, with its options as keywords; and the sums on arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geosmooth import _core
+from geosmooth._request import Progress, Request
+from geosmooth._results import Comparison, Diagnosis, Smoothing, Standings, Tuning
+from geosmooth._tables import with_columns
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Path: TypeAlias = str | os.PathLike[str]
+Names: TypeAlias = str | Sequence[str]
+Length: TypeAlias = str | float
+"""A number with a unit, such as `"500m"` or `"0.01deg"`; a plain number for index columns."""
+Parameters: TypeAlias = Tuning | dict[str, Any] | Path
+OnInvalid: TypeAlias = Literal["error", "skip"]
+Engine: TypeAlias = Literal["auto", "exact", "sparse", "fast"]
+
+
+def smooth(
+    test: Any,
+    train: Any = None,
+    *,
+    label: str | None = None,
+    prediction: Names | None = None,
+    sigma: Length | None = None,
+    c: float | None = None,
+    params: Parameters | None = None,
+    label_weight: float | None = None,
+    train_prediction: Names | None = None,
+    correct_sigma: Length | None = None,
+    correct_shrink: float | None = None,
+    no_correct: bool = False,
+    engine: Engine = "auto",
+    tolerance: float | None = None,
+    cutoff: float | None = None,
+    certificate: bool = False,
+    lat: str | None = None,
+    lon: str | None = None,
+    geometry: str | None = None,
+    index: Names | None = None,
+    group: str | None = None,
+    on_invalid: OnInvalid = "error",
+    output: Path | None = None,
+    overwrite: bool = False,
+    report: Path | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    progress: Progress = False,
+    details: bool = False,
+) -> Any:
+    """Smooths predictions over space, together with known labels.
+
+    Gives back `test` with a column `<prediction>_smoothed` for each prediction: c times the average around each row plus
+    (1 − c) times its own prediction. The average runs over the predictions of the test rows and the labels of the
+    training rows, weighted by exp(−distance² / 2σ²). Every value is within `tolerance` (default 1e-6) of the exact one,
+    relative to the range of the values.
+
+    Parameters
+    ----------
+    test, train
+        Rows to predict, and rows whose truth is known: tables of pandas, polars, pyarrow, GeoPandas or DuckDB, anything
+        with `__arrow_c_stream__`, or Parquet files (a path, a folder or a glob). `train` may be left out.
+    label, prediction
+        The column with the truth in `train`, and the column or columns with predictions in `test`.
+    sigma, c
+        Bandwidth with its unit, and how far to go from each prediction (0) to the average around it (1).
+    params
+        What `tune` found, or a file that it was saved to; other options go before it.
+    label_weight
+        Weight of a known label against a prediction; 1 if left out.
+    train_prediction, correct_sigma, correct_shrink, no_correct
+        The correct step: *out-of-fold* predictions in `train`, and how their errors are spread before smoothing.
+    engine, tolerance, cutoff
+        How to sum, and how accurately; the result is the same within the tolerance.
+    certificate
+        Add `<prediction>_error_bound`, the proven error of each row, and `n_effective`, the sources behind it.
+    lat, lon, geometry, index, group
+        Where places are, unless they are found by themselves; rows of different groups never touch.
+    on_invalid
+        What to do with rows whose place, prediction or label is missing or infinite: `"error"` names the first,
+        `"skip"` leaves them out, with a missing result.
+    output, overwrite, report
+        Where the result goes if `test` is a path, and a folder for a page of results.
+    threads, memory_limit, progress
+        How to run. `progress=True` draws a bar; a function is called with the phase, steps done and steps in all.
+    details
+        Give back a `Smoothing`: the table with scores, bounds and plots.
+
+    Returns
+    -------
+    The kind of table that `test` is, index and order kept; the path of the output if `test` is a path.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import geosmooth
+    >>> homes = pd.DataFrame({"lat": [41.650, 41.651, 41.652], "lon": [-83.540, -83.541, -83.539], "model": [118.0, 150.0, 122.0]})
+    >>> sales = pd.DataFrame({"lat": [41.651], "lon": [-83.540], "price": [125.0]})
+    >>> smoothed = geosmooth.smooth(homes, sales, label="price", prediction="model", sigma="200m", c=0.6)
+    >>> smoothed["model_smoothed"].round(1).tolist()
+    [124.3, 138.2, 125.6]
+    """
+    request = Request(
+        {"test": test, "train": train},
+        progress,
+        params,
+        label=label,
+        prediction=prediction,
+        sigma=sigma,
+        c=c,
+        label_weight=label_weight,
+        train_prediction=train_prediction,
+        correct_sigma=correct_sigma,
+        correct_shrink=correct_shrink,
+        no_correct=no_correct,
+        engine=engine,
+        tolerance=tolerance,
+        cutoff=cutoff,
+        certificate=certificate,
+        lat=lat,
+        lon=lon,
+        geometry=geometry,
+        index=index,
+        group=group,
+        on_invalid=on_invalid,
+        output=output,
+        overwrite=overwrite,
+        report=report,
+        threads=threads,
+        memory_limit=memory_limit,
+    )
+    told = request.run(_core.smooth, details)
+    table = with_columns(test, request.settled["test"], told["columns"]) if "test" in request.settled else output
+    return Smoothing(told, table) if details else table
+
+
+def tune(
+    validation: Any = None,
+    train: Any = None,
+    *,
+    label: str | None = None,
+    prediction: Names | None = None,
+    train_prediction: Names | None = None,
+    leave_one_out: bool = False,
+    folds: int | None = None,
+    block: Length | None = None,
+    metric: str = "r2",
+    sigma_grid: Sequence[Length] | None = None,
+    sigma_range: tuple[Length, Length] | None = None,
+    c_grid: Sequence[float] | None = None,
+    label_weight: float | Sequence[float] | None = None,
+    engine: Engine = "auto",
+    tolerance: float | None = None,
+    cutoff: float | None = None,
+    lat: str | None = None,
+    lon: str | None = None,
+    geometry: str | None = None,
+    index: Names | None = None,
+    group: str | None = None,
+    on_invalid: OnInvalid = "error",
+    output: Path | None = None,
+    overwrite: bool = False,
+    report: Path | None = None,
+    surface: bool = False,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    progress: Progress = False,
+) -> Tuning:
+    """Finds how to smooth: σ, c and the label weight that score best on rows whose truth is known.
+
+    The truth of the validation rows only scores: it is never smoothed with. If nothing beats the predictions as they
+    are, c = 0 is chosen and said. Several predictions compete. With `train_prediction` (out of fold) the correct step is
+    tried too and kept if it pays.
+
+    Parameters
+    ----------
+    validation, train
+        Rows to score on, and rows whose labels may be seen, as for `smooth`.
+    leave_one_out, folds, block
+        Score on the training rows instead: each with its own label hidden, or in so many folds of blocks of a side such
+        as `"5km"`. Their predictions must be out of fold.
+    metric
+        What to make best: r2, rmse, mae, mape or median_error.
+    sigma_grid, sigma_range, c_grid, label_weight
+        Try exactly these, or search σ between two; everything is searched if they are left out.
+    output, overwrite, report
+        A file for the parameters, and a folder for a page of results.
+    surface
+        Score over σ and c around the best too, for `Tuning.plot_surface`.
+
+    The other parameters are those of `smooth`.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> import geosmooth
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.sort(rng.uniform(0, 100, 400))
+    >>> rows = pd.DataFrame({"x": x, "price": np.sin(x / 9), "model": np.sin(x / 9) + rng.normal(0, 0.3, 400)})
+    >>> tuned = geosmooth.tune(rows[::2], rows[1::2], label="price", prediction="model", index="x")
+    >>> tuned.unsmoothed["score"] < 0.9 < 0.97 < tuned.best["score"]
+    True
+    >>> smoothed = geosmooth.smooth(rows[::2], rows[1::2], params=tuned)
+    """
+    request = Request(
+        {"validation": validation, "train": train},
+        progress,
+        label=label,
+        prediction=prediction,
+        train_prediction=train_prediction,
+        leave_one_out=leave_one_out,
+        folds=folds,
+        block=block,
+        metric=metric,
+        sigma_grid=sigma_grid,
+        sigma_range=sigma_range,
+        c_grid=c_grid,
+        label_weight=label_weight,
+        engine=engine,
+        tolerance=tolerance,
+        cutoff=cutoff,
+        lat=lat,
+        lon=lon,
+        geometry=geometry,
+        index=index,
+        group=group,
+        on_invalid=on_invalid,
+        output=output,
+        overwrite=overwrite,
+        report=report,
+        threads=threads,
+        memory_limit=memory_limit,
+    )
+    return Tuning(request.run(_core.tune, surface))
+
+
+def compare(
+    test: Any,
+    train: Any = None,
+    *,
+    label: str | None = None,
+    prediction: Names | None = None,
+    sigma: Length | None = None,
+    c: float = 1.0,
+    params: Parameters | None = None,
+    engines: Sequence[str] = ("exact", "sparse", "fast"),
+    label_weight: float | None = None,
+    train_prediction: Names | None = None,
+    correct_sigma: Length | None = None,
+    correct_shrink: float | None = None,
+    no_correct: bool = False,
+    tolerance: float | None = None,
+    cutoff: float | None = None,
+    lat: str | None = None,
+    lon: str | None = None,
+    geometry: str | None = None,
+    index: Names | None = None,
+    group: str | None = None,
+    on_invalid: OnInvalid = "error",
+    overwrite: bool = False,
+    report: Path | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    progress: Progress = False,
+) -> Comparison:
+    """Runs several engines on the same rows and says how fast and how far from all pairs each is.
+
+    Parameters are those of `smooth`; `engines` are the ones to compare.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow as pa
+    >>> import geosmooth
+    >>> rng = np.random.default_rng(0)
+    >>> rows = pa.table({"x": rng.uniform(0, 100, 500), "y": rng.uniform(0, 100, 500), "model": rng.normal(size=500)})
+    >>> compared = geosmooth.compare(rows, prediction="model", index=["x", "y"], sigma=5)
+    >>> [line["engine"] for line in compared.engines if line["within_tolerance"]]
+    ['exact', 'sparse', 'fast']
+    """
+    request = Request(
+        {"test": test, "train": train},
+        progress,
+        params,
+        label=label,
+        prediction=prediction,
+        sigma=sigma,
+        c=c,
+        engines=engines,
+        label_weight=label_weight,
+        train_prediction=train_prediction,
+        correct_sigma=correct_sigma,
+        correct_shrink=correct_shrink,
+        no_correct=no_correct,
+        tolerance=tolerance,
+        cutoff=cutoff,
+        lat=lat,
+        lon=lon,
+        geometry=geometry,
+        index=index,
+        group=group,
+        on_invalid=on_invalid,
+        overwrite=overwrite,
+        report=report,
+        threads=threads,
+        memory_limit=memory_limit,
+    )
+    return Comparison(request.run(_core.compare))
+
+
+def diagnose(
+    validation: Any,
+    train: Any = None,
+    *,
+    label: str | None = None,
+    prediction: str | None = None,
+    sigma: Length | None = None,
+    c: float | None = None,
+    params: Parameters | None = None,
+    label_weight: float | None = None,
+    train_prediction: str | None = None,
+    correct_sigma: Length | None = None,
+    correct_shrink: float | None = None,
+    no_correct: bool = False,
+    engine: Engine = "auto",
+    tolerance: float | None = None,
+    cutoff: float | None = None,
+    lat: str | None = None,
+    lon: str | None = None,
+    geometry: str | None = None,
+    index: Names | None = None,
+    group: str | None = None,
+    on_invalid: OnInvalid = "error",
+    overwrite: bool = False,
+    report: Path | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    progress: Progress = False,
+) -> Diagnosis:
+    """Says whether smoothing can help a prediction, why, and what it leaves behind.
+
+    On rows whose truth is known: γ, β and c* of the paper's Theorem 1, Moran's I and variogram of the errors before and
+    after, and how many sources stand behind the averages. Parameters are those of `smooth`; c is the best if left out.
+
+    Examples
+    --------
+    >>> import numpy as np, polars as pl
+    >>> import geosmooth
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.arange(300.0)
+    >>> rows = pl.DataFrame({"x": x, "price": x / 10, "model": x / 10 + rng.normal(size=300)})
+    >>> diagnosis = geosmooth.diagnose(rows, label="price", prediction="model", index="x", sigma=3)
+    >>> diagnosis.gamma + diagnosis.beta < 1
+    True
+    >>> print(diagnosis.sentences[0])
+    Smoothing can help: gamma + beta is 0.1472, below 1 (Theorem 1).
+    """
+    request = Request(
+        {"validation": validation, "train": train},
+        progress,
+        params,
+        label=label,
+        prediction=prediction,
+        sigma=sigma,
+        c=c,
+        label_weight=label_weight,
+        train_prediction=train_prediction,
+        correct_sigma=correct_sigma,
+        correct_shrink=correct_shrink,
+        no_correct=no_correct,
+        engine=engine,
+        tolerance=tolerance,
+        cutoff=cutoff,
+        lat=lat,
+        lon=lon,
+        geometry=geometry,
+        index=index,
+        group=group,
+        on_invalid=on_invalid,
+        overwrite=overwrite,
+        report=report,
+        threads=threads,
+        memory_limit=memory_limit,
+    )
+    return Diagnosis(request.run(_core.diagnose))
+
+
+def methods(
+    test: Any,
+    validation: Any,
+    train: Any,
+    *,
+    label: str | None = None,
+    prediction: Names | None = None,
+    features: Names | None = None,
+    methods: Names | None = None,
+    metric: str = "r2",
+    sigma_grid: Sequence[Length] | None = None,
+    c_grid: Sequence[float] | None = None,
+    delta_grid: Sequence[float] | None = None,
+    eta_grid: Sequence[float] | None = None,
+    alpha_grid: Sequence[float] | None = None,
+    ridge_grid: Sequence[float] | None = None,
+    laplacian_grid: Sequence[float] | None = None,
+    constant_grid: Sequence[float] | None = None,
+    noise_grid: Sequence[float] | None = None,
+    engine: Engine = "auto",
+    tolerance: float | None = None,
+    cutoff: float | None = None,
+    lat: str | None = None,
+    lon: str | None = None,
+    geometry: str | None = None,
+    index: Names | None = None,
+    group: str | None = None,
+    on_invalid: OnInvalid = "error",
+    overwrite: bool = False,
+    report: Path | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    progress: Progress = False,
+) -> Standings:
+    """Shows how post-estimation smoothing fares beside other methods that know where rows are.
+
+    Each method is tuned on the validation rows, whose truth only scores, and what was best there is scored on the test
+    rows.
+
+    Parameters
+    ----------
+    test, validation, train
+        Rows to score on, rows to choose settings on, and rows to learn from, as for `smooth`; all with the label.
+    features
+        Numeric columns of all rows that LapRLS is linear in; it is left out without.
+    methods
+        Of unsmoothed, shrinkage, kernel, p-es, hem, hem+p-es, lgc, laprls, gpr; all that can run if left out.
+    metric
+        What to make best: r2, rmse, mae, mape or median_error.
+    sigma_grid, c_grid, delta_grid, eta_grid, alpha_grid, ridge_grid, laplacian_grid, constant_grid, noise_grid
+        Settings to try; those of the paper if left out, with σ in degrees.
+
+    The other parameters are those of `smooth`.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> import geosmooth
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(0, 100, 300)
+    >>> rows = pd.DataFrame({"x": x, "price": np.sin(x / 9), "model": np.sin(x / 9) + rng.normal(0, 0.3, 300)})
+    >>> standings = geosmooth.methods(rows[:100], rows[100:200], rows[200:], label="price", prediction="model", index="x",
+    ...     methods=["unsmoothed", "shrinkage", "p-es"], sigma_grid=[1, 3, 9])
+    >>> [line["method"] for line in standings.methods]
+    ['p-es', 'unsmoothed', 'shrinkage']
+    """
+    request = Request(
+        {"test": test, "validation": validation, "train": train},
+        progress,
+        label=label,
+        prediction=prediction,
+        features=features,
+        methods=methods,
+        metric=metric,
+        sigma_grid=sigma_grid,
+        c_grid=c_grid,
+        delta_grid=delta_grid,
+        eta_grid=eta_grid,
+        alpha_grid=alpha_grid,
+        ridge_grid=ridge_grid,
+        laplacian_grid=laplacian_grid,
+        constant_grid=constant_grid,
+        noise_grid=noise_grid,
+        engine=engine,
+        tolerance=tolerance,
+        cutoff=cutoff,
+        lat=lat,
+        lon=lon,
+        geometry=geometry,
+        index=index,
+        group=group,
+        on_invalid=on_invalid,
+        overwrite=overwrite,
+        report=report,
+        threads=threads,
+        memory_limit=memory_limit,
+    )
+    return Standings(request.run(_core.methods))
+
+
+def weights(
+    test: Any,
+    train: Any = None,
+    *,
+    sigma: Length | None = None,
+    params: Parameters | None = None,
+    label_weight: float | None = None,
+    tolerance: float | None = None,
+    cutoff: float | None = None,
+    lat: str | None = None,
+    lon: str | None = None,
+    geometry: str | None = None,
+    index: Names | None = None,
+    group: str | None = None,
+    on_invalid: OnInvalid = "error",
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    progress: Progress = False,
+) -> csr_array:
+    """The averaging matrix W as a `scipy.sparse.csr_array`: rows sum to one.
+
+    It has a row for each test row and a column for each test row and then each training row, as they stand in the
+    tables; rows that were skipped are empty. `smoothed = c · (W @ values) + (1 − c) · predictions`, `values` being
+    predictions and labels behind each other. Parameters are those of `smooth`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import geosmooth
+    >>> W = geosmooth.weights(pd.DataFrame({"x": [0.0, 1.0, 5.0]}), index="x", sigma=1)
+    >>> W.toarray().round(3).tolist()
+    [[0.622, 0.378, 0.0], [0.377, 0.622, 0.0], [0.0, 0.0, 1.0]]
+    """
+    try:
+        from scipy.sparse import csr_array
+    except ImportError as missing:
+        raise ImportError("the sparse matrix needs scipy\nhint: pip install 'geosmooth[sparse]'") from missing
+    request = Request(
+        {"test": test, "train": train},
+        progress,
+        params,
+        sigma=sigma,
+        label_weight=label_weight,
+        tolerance=tolerance,
+        cutoff=cutoff,
+        lat=lat,
+        lon=lon,
+        geometry=geometry,
+        index=index,
+        group=group,
+        on_invalid=on_invalid,
+        threads=threads,
+        memory_limit=memory_limit,
+    )
+    matrix = request.run(_core.weights)
+    return csr_array((matrix["weights"], matrix["columns"], matrix["starts"]), shape=matrix["shape"])
+
+
+class KernelSums(NamedTuple):
+    """Kernel sums at each target."""
+
+    mass: NDArray[np.float64]
+    """D = Σ K."""
+    values: NDArray[np.float64]
+    """N = Σ K v: a column for each column of values."""
+    error: NDArray[np.float64]
+    """E: a bound on the mass of the kernel's error. |N / D − exact| ≤ R · E / D, R being the range of the values."""
+
+
+def kernel_sums(
+    targets: ArrayLike,
+    sources: ArrayLike,
+    values: ArrayLike,
+    *,
+    sigma: Length,
+    engine: Engine = "auto",
+    tolerance: float = 1e-6,
+    cutoff: float | None = None,
+    threads: int | None = None,
+) -> KernelSums:
+    """The sums that everything else is written on: Σ K and Σ K v at each target, K = exp(−distance² / 2σ²).
+
+    Parameters
+    ----------
+    targets, sources
+        Places, a row each. With a σ in metres or degrees the columns are latitude and longitude; with a plain number
+        they are one to three axes. Arrays of any layout and any real type are taken; whole numbers become floats.
+    values
+        A value for each source, or several columns of them. NaN and infinities are errors.
+    sigma, engine, tolerance, cutoff, threads
+        As for `smooth`.
+
+    Examples
+    --------
+    >>> import geosmooth
+    >>> sums = geosmooth.kernel_sums([[0.0]], [[0.0], [1.0]], [3.0, 5.0], sigma=1)
+    >>> float(sums.mass[0].round(6)), float(sums.values[0, 0].round(6))
+    (1.606531, 6.032653)
+    """
+    values = numbers("values", values)
+    mass, columns, error = _core.kernel_sums(
+        numbers("targets", targets, 2),
+        numbers("sources", sources, 2),
+        values.reshape(len(values), -1) if values.ndim == 1 else numbers("values", values, 2),
+        settings(sigma, engine, tolerance, cutoff, threads),
+    )
+    return KernelSums(mass, np.column_stack(columns) if columns else np.empty((len(mass), 0)), error)
+
+
+def settings(
+    sigma: Length, engine: str, tolerance: float, cutoff: float | None, threads: int | None
+) -> _core.Settings:
+    """What the core wants to know about sums."""
+    return {
+        "sigma": str(sigma),
+        "engine": engine,
+        "tolerance": float(tolerance),
+        "cutoff": None if cutoff is None else float(cutoff),
+        "threads": threads,
+    }
+
+
+def numbers(what: str, given: ArrayLike, dimensions: int | None = None) -> NDArray[np.float64]:
+    """An array of real numbers as floats of 64 bits; copied only if it is not that already."""
+    array = np.asarray(given)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{what} are {array.dtype}, not real numbers")
+    if dimensions is not None and array.ndim != dimensions:
+        raise ValueError(f"{what} have {array.ndim} dimensions, expected {dimensions}")
+    return np.asarray(array, dtype=np.float64)

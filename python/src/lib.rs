@@ -1,0 +1,34 @@
+//! The private module `geosmooth._core`: Python's words for what the crate `geosmooth` does. It translates arguments, tables,
+//! arrays and errors, keeps Python responsive while Rust works, and has no logic of its own.
+
+#![allow(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over by value")]
+#![allow(
+    clippy::redundant_closure_for_method_calls,
+    reason = "methods of a type with a lifetime are not general enough"
+)]
+
+mod arrays;
+mod attend;
+mod calls;
+mod errors;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::arrays::{kernel_average, kernel_sums};
+    #[pymodule_export]
+    use super::calls::{compare, diagnose, methods, smooth, tune, weights};
+
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // A damaged file may make the Parquet reader panic, which is caught and told as an error; who wants more says so.
+        if std::env::var_os("RUST_BACKTRACE").is_none_or(|wanted| wanted == "0") {
+            std::panic::set_hook(Box::new(|_| {}));
+        }
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,103 @@
+//! Pages of results: what each subcommand shows where `--report` asks for it.
+
+mod compare;
+mod diagnose;
+mod methods;
+mod rows;
+mod smooth;
+mod tune;
+
+use std::path::{Path, PathBuf};
+
+pub use self::compare::EngineErrors;
+pub(super) use self::compare::page as compare_page;
+pub(super) use self::diagnose::page as diagnose_page;
+pub(super) use self::methods::page as methods_page;
+pub use self::rows::ShownRows;
+pub(super) use self::smooth::page as smooth_page;
+pub use self::tune::Surface;
+pub(super) use self::tune::page as tune_page;
+use crate::error::Error;
+use crate::io::{Input, Output};
+use crate::report::{Page, Table};
+
+/// Pages, and whether outputs may be replaced.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub(super) struct ReportArgs {
+    /// Write a page of results with plots and maps into this folder, to open in any browser; each plot as SVG beside it
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+    /// Replace outputs that exist
+    #[arg(long)]
+    pub(super) overwrite: bool,
+}
+
+/// A page to come: its folder exists and may be written to.
+pub(super) struct Report<'a> {
+    folder: PathBuf,
+    index: Output,
+    overwrite: bool,
+    inputs: Vec<&'a Input>,
+}
+
+impl ReportArgs {
+    /// Makes the folder and finds out before the work whether the page could be written.
+    pub(super) fn prepare<'a>(&self, inputs: Vec<&'a Input>) -> Result<Option<Report<'a>>, Error> {
+        let Some(folder) = self.report.clone() else { return Ok(None) };
+        Report::prepare(folder, "choose another with --report", self.overwrite, inputs).map(Some)
+    }
+}
+
+const INDEX: &str = "index.html";
+
+impl<'a> Report<'a> {
+    /// Makes the folder and finds out before the work whether the page could be written; the hint says which option names it.
+    pub(super) fn prepare(
+        folder: PathBuf,
+        hint: &'static str,
+        overwrite: bool,
+        inputs: Vec<&'a Input>,
+    ) -> Result<Self, Error> {
+        let failed = |source| Error::Io { action: "cannot make the folder", path: folder.clone(), source, hint };
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        let index = Output::create(&folder.join(INDEX), overwrite, &inputs)?;
+        Ok(Self { folder, index, overwrite, inputs })
+    }
+
+    /// Where the page will be.
+    pub(super) fn page(&self) -> &Path {
+        self.index.destination()
+    }
+
+    /// Writes the plots, then the page that needs them.
+    pub(super) fn write(self, page: &Page) -> Result<(), Error> {
+        self.write_with(page, Vec::new())
+    }
+
+    /// Writes more files beside the page, then the plots, then the page that needs them.
+    pub(super) fn write_with(self, page: &Page, more: Vec<(String, String)>) -> Result<(), Error> {
+        let (html, beside): (Vec<_>, Vec<_>) =
+            page.render().into_iter().chain(more).partition(|(name, _)| name == INDEX);
+        let create = |(name, text)| Ok((Output::create(&self.folder.join(name), self.overwrite, &self.inputs)?, text));
+        let beside = beside.into_iter().map(create).collect::<Result<Vec<(Output, String)>, Error>>()?;
+        for (output, text) in beside {
+            output.write_bytes(text.as_bytes())?;
+        }
+        let html: String = html.into_iter().map(|(_, text)| text).collect();
+        self.index.write_bytes(html.as_bytes())
+    }
+}
+
+/// A table of names and texts.
+pub(super) fn facts(caption: &str, lines: &[(&str, String)]) -> Table {
+    Table {
+        caption: caption.to_owned(),
+        header: vec![String::new(), String::new()],
+        rows: lines.iter().map(|(name, text)| vec![(*name).to_owned(), text.clone()]).collect(),
+    }
+}
+
+pub(super) fn strings<const N: usize>(words: [&str; N]) -> Vec<String> {
+    words.map(str::to_owned).to_vec()
+}

@@ -1,0 +1,108 @@
+//! Half the mean squared difference of errors, by the distance between their rows.
+
+use rayon::prelude::*;
+
+use crate::chance::Chance;
+use crate::error::Error;
+use crate::points::Places;
+use crate::space::{EARTH_RADIUS, Metric, Sigma};
+
+/// One class of distances of an empirical variogram.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lag {
+    /// Mean distance of the pairs, in the unit of σ.
+    pub distance: f64,
+    /// Pairs of rows.
+    pub pairs: u64,
+    /// Half the mean squared difference of the errors before.
+    pub before: f64,
+    /// Half the mean squared difference of the errors after.
+    pub after: f64,
+}
+
+/// Classes of distance, each half a σ wide: they end at ten σ, where the kernel has long vanished.
+const LAGS: usize = 20;
+const LAGS_PER_SIGMA: f64 = 2.0;
+/// Rows whose pairs are looked at, and rows that they are paired with: more are represented by as many, drawn at random.
+const FIRST_ROWS: usize = 2000;
+const SECOND_ROWS: usize = 100_000;
+const SEED: u64 = 2020;
+
+/// The empirical variogram of errors before and after.
+pub(crate) fn variogram(places: &Places, sigma: Sigma, before: &[f64], after: &[f64]) -> Result<Vec<Lag>, Error> {
+    let metric = places.metric(sigma)?;
+    let first = Chance::new(SEED).sample(places.len(), FIRST_ROWS);
+    let second = Chance::new(SEED + 1).sample(places.len(), SECOND_ROWS);
+    let points: Vec<[f64; 3]> = second.iter().map(|&row| point(places, metric, row)).collect();
+    let of_row = |&row: &usize| {
+        let mut lags = [Tally::default(); LAGS];
+        let here = point(places, metric, row);
+        for (&other, there) in second.iter().zip(&points) {
+            if other == row || places.group(other) != places.group(row) {
+                continue;
+            }
+            let distance = distance(metric, here, *there);
+            if let Some(lag) = lags.get_mut((LAGS_PER_SIGMA * distance / sigma.value()) as usize) {
+                lag.add(distance, before[row] - before[other], after[row] - after[other]);
+            }
+        }
+        lags
+    };
+    let rows: Vec<[Tally; LAGS]> = first.par_iter().map(of_row).collect();
+    let total = |lag: usize| rows.iter().fold(Tally::default(), |sum, row| sum.plus(&row[lag]));
+    Ok((0..LAGS).map(total).filter(|tally| tally.pairs > 0).map(Tally::lag).collect())
+}
+
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    pairs: u64,
+    distance: f64,
+    before: f64,
+    after: f64,
+}
+
+impl Tally {
+    fn add(&mut self, distance: f64, before: f64, after: f64) {
+        self.pairs += 1;
+        self.distance += distance;
+        self.before += 0.5 * before * before;
+        self.after += 0.5 * after * after;
+    }
+
+    fn plus(self, other: &Self) -> Self {
+        Self {
+            pairs: self.pairs + other.pairs,
+            distance: self.distance + other.distance,
+            before: self.before + other.before,
+            after: self.after + other.after,
+        }
+    }
+
+    fn lag(self) -> Lag {
+        let pairs = self.pairs as f64;
+        Lag {
+            distance: self.distance / pairs,
+            pairs: self.pairs,
+            before: self.before / pairs,
+            after: self.after / pairs,
+        }
+    }
+}
+
+/// A row as a point in the axes of the metric, which has up to three of them.
+fn point(places: &Places, metric: Metric, row: usize) -> [f64; 3] {
+    let axes = places.axes();
+    match metric {
+        Metric::Plane(_) => std::array::from_fn(|k| axes.get(k).map_or(0.0, |axis| axis[row])),
+        Metric::Sphere => places.coordinates(row, metric),
+    }
+}
+
+/// The distance of two points in the unit of σ.
+fn distance(metric: Metric, here: [f64; 3], there: [f64; 3]) -> f64 {
+    let straight = (0..3).map(|k| (here[k] - there[k]).powi(2)).sum::<f64>().sqrt();
+    match metric {
+        Metric::Plane(_) => straight,
+        Metric::Sphere => 2.0 * EARTH_RADIUS * (0.5 * straight).clamp(0.0, 1.0).asin(),
+    }
+}

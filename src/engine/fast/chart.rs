@@ -1,0 +1,260 @@
+//! Charts of the sphere: plane maps in which the lattice can work.
+//!
+//! The stereographic chart about a centre takes a unit vector with part `h` along the centre and part `v` across it to
+//! `z = 2v / (1 + h)`. With `a = |z|²/4` the chord between two places is, exactly,
+//!
+//! ```text
+//! c² = |z₁ − z₂|² / ((1 + a₁)(1 + a₂))
+//! ```
+//!
+//! The lattice measures z in units of σ times a middle scale A, and each place has its own scale `1 + α = (1 + a) / A`. What
+//! becomes of the kernel then is in [`expansion`](super::expansion).
+
+use pulp::{Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::lattice::Key;
+use super::ruler::Run;
+use crate::scene::Cloud;
+use crate::simd::arch;
+use crate::space::{Twofold, two_product, two_sum};
+
+/// A part of the sphere: its centre, and the largest angle from there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cap {
+    pub(super) centre: [f64; 3],
+    pub(super) radius: f64,
+}
+
+/// Places whose squares are looked at by one task.
+const PIECE: usize = 1 << 14;
+
+impl Cap {
+    /// Around some places.
+    pub(super) fn around(cloud: &Cloud, places: std::ops::Range<usize>) -> Self {
+        let middle = |k: usize| {
+            let (low, high) = cloud.axes[k][places.clone()]
+                .par_chunks(PIECE)
+                .map(|axis| axis.iter().fold(NOTHING, |(low, high), x| (x.min(low), x.max(high))))
+                .reduce(|| NOTHING, |a, b| (a.0.min(b.0), a.1.max(b.1)));
+            0.5 * (low + high)
+        };
+        let middle: [f64; 3] = std::array::from_fn(middle);
+        let length = dot(&middle, &middle).sqrt();
+        // Places all around the sphere have their middle inside it; any centre will do for them.
+        let centre = if length > 0.1 { middle.map(|x| x / length) } else { [0.0, 0.0, 1.0] };
+        let cap = Self { centre, radius: 0.0 };
+        let squares = places.into_par_iter().with_min_len(PIECE).map(|place| cap.squared_chord(cloud, place));
+        Self { radius: angle(squares.reduce(|| 0.0, f64::max)), ..cap }
+    }
+
+    /// The squared chord between the centre and a place.
+    #[inline]
+    pub(super) fn squared_chord(&self, cloud: &Cloud, place: usize) -> f64 {
+        (0..3).map(|k| (cloud.axes[k][place] - self.centre[k]).powi(2)).sum()
+    }
+}
+
+const NOTHING: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
+
+/// The angle of a squared chord, or a little more: coordinates without low parts are right to 1e-16.
+pub(super) fn angle(squared_chord: f64) -> f64 {
+    2.0 * (0.5 * squared_chord.sqrt()).min(1.0).asin() + 1e-14
+}
+
+/// The squared chord of an angle, or a little more.
+pub(super) fn squared_chord(angle: f64) -> f64 {
+    (2.0 * (0.5 * angle.min(std::f64::consts::PI)).sin() + 1e-14).powi(2)
+}
+
+fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
+    (0..3).map(|k| a[k] * b[k]).sum()
+}
+
+fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+/// How a chart is scaled and cut into blocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sheet {
+    /// The middle scale A.
+    pub(super) scale: f64,
+    /// Side of a block; few digits, so that corners of blocks are exact.
+    pub(super) side: f64,
+    /// Nodes along one side.
+    pub(super) nodes: usize,
+}
+
+impl Sheet {
+    /// α of a place in a block, its position given in nodes.
+    #[inline(always)]
+    pub(super) fn slant(&self, key: &Key, position: [f64; 2]) -> f64 {
+        let step = self.side / self.nodes as f64;
+        let z: [f64; 2] = std::array::from_fn(|k| key[k + 1] as f64 * self.side + position[k] * step);
+        (1.0 + 0.25 * (z[0] * z[0] + z[1] * z[1])) / self.scale - 1.0
+    }
+}
+
+/// The directions that a chart is drawn along.
+///
+/// They need not be exactly perpendicular: chords are changed by as many units in the last place as they are not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    across: [[f64; 3]; 2],
+    centre: [f64; 3],
+}
+
+/// Where a place is in a chart: its block, and where in it, in nodes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spot {
+    block: [i32; 2],
+    position: [f64; 2],
+}
+
+impl Frame {
+    pub(super) fn about(centre: [f64; 3]) -> Self {
+        let flattest = (0..3).min_by(|a, b| centre[*a].abs().total_cmp(&centre[*b].abs())).unwrap_or(0);
+        let axis = std::array::from_fn(|k| if k == flattest { 1.0 } else { 0.0 });
+        let first = cross(&centre, &axis);
+        let length = dot(&first, &first).sqrt();
+        let first = first.map(|x| x / length);
+        Self { across: [first, cross(&centre, &first)], centre }
+    }
+
+    /// Puts places into the blocks of a sheet.
+    pub(super) fn plot(&self, sheet: &Sheet, cloud: &Cloud, places: &[u32]) -> Plot {
+        let mut spots = vec![Spot::default(); places.len()];
+        let locate = |(places, spots): (&[u32], &mut [Spot])| {
+            arch().dispatch(Locate { frame: self, sheet, cloud, places, spots });
+        };
+        places.par_chunks(PIECE).zip(spots.par_chunks_mut(PIECE)).for_each(locate);
+        Plot::new(places, &spots)
+    }
+
+    /// The two coordinates of a unit vector with low parts, in twice the usual precision.
+    #[inline(always)]
+    fn project(&self, place: &[f64; 6]) -> [Twofold; 2] {
+        let height = product(&self.centre, place);
+        let one_more = two_sum(1.0, height.hi);
+        let below = Twofold { hi: one_more.hi, lo: one_more.lo + height.lo };
+        self.across.map(|direction| {
+            let above = product(&direction, place);
+            let hi = 2.0 * above.hi / below.hi;
+            let whole = two_product(hi, below.hi);
+            let rest = (2.0 * above.hi - whole.hi) - whole.lo + (2.0 * above.lo - hi * below.lo);
+            Twofold { hi, lo: rest / below.hi }
+        })
+    }
+}
+
+/// The part of a unit vector with low parts along a direction.
+#[inline(always)]
+fn product(direction: &[f64; 3], place: &[f64; 6]) -> Twofold {
+    let (mut hi, mut lo) = (0.0, 0.0);
+    for k in 0..3 {
+        let term = two_product(direction[k], place[k]);
+        let sum = two_sum(hi, term.hi);
+        hi = sum.hi;
+        lo += sum.lo + (term.lo + direction[k] * place[k + 3]);
+    }
+    Twofold { hi, lo }
+}
+
+struct Locate<'a> {
+    frame: &'a Frame,
+    sheet: &'a Sheet,
+    cloud: &'a Cloud,
+    places: &'a [u32],
+    spots: &'a mut [Spot],
+}
+
+impl WithSimd for Locate<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Sheet { side, nodes, .. } = *self.sheet;
+        for (place, spot) in self.places.iter().zip(self.spots) {
+            let z = self.frame.project(&self.cloud.place(*place as usize));
+            for (k, z) in z.into_iter().enumerate() {
+                let mut block = (z.hi / side).floor();
+                let within = (z.hi - block * side) + z.lo;
+                // The low part or a rounding may tell that it is the next block.
+                block += if within < 0.0 { -1.0 } else { f64::from(u8::from(within >= side)) };
+                let within = (z.hi - block * side) + z.lo;
+                let nodes = nodes as f64;
+                spot.position[k] = (within / side * nodes).clamp(0.0, nodes * (1.0 - f64::EPSILON));
+                spot.block[k] = block as i32;
+            }
+        }
+    }
+}
+
+/// Places of a chart, block by block.
+pub(super) struct Plot {
+    pub(super) runs: Vec<Run>,
+    /// Which places they are.
+    pub(super) places: Vec<u32>,
+    /// Where they are in their block, in nodes.
+    pub(super) positions: [Vec<f64>; 2],
+}
+
+impl Plot {
+    fn new(places: &[u32], spots: &[Spot]) -> Self {
+        // Neighbours along the curve are mostly in one block: there is much less to sort than places.
+        let mut pieces: Vec<(&[Spot], &[u32])> = Vec::new();
+        let mut rest = places;
+        for piece in spots.chunk_by(|a, b| a.block == b.block) {
+            pieces.extend(rest.split_off(..piece.len()).map(|places| (piece, places)));
+        }
+        pieces.par_sort_by_key(|(spots, _)| spots[0].block);
+        let mut plot =
+            Self { runs: Vec::new(), places: Vec::with_capacity(places.len()), positions: Default::default() };
+        plot.positions.iter_mut().for_each(|axis| axis.reserve_exact(places.len()));
+        for block in pieces.chunk_by(|a, b| a.0[0].block == b.0[0].block) {
+            let start = plot.places.len();
+            for (spots, places) in block {
+                plot.places.extend_from_slice(places);
+                for (k, axis) in plot.positions.iter_mut().enumerate() {
+                    axis.extend(spots.iter().map(|spot| spot.position[k]));
+                }
+            }
+            let [first, second] = block[0].0[0].block;
+            plot.runs.push(Run { key: [0, i64::from(first), i64::from(second)], places: start..plot.places.len() });
+        }
+        plot
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::unit_vector;
+
+    #[test]
+    fn chords_can_be_read_off_a_chart() {
+        let centre: [f64; 3] = std::array::from_fn(|k| unit_vector(35.0, 179.0)[k]);
+        let frame = Frame::about(centre);
+        for (latitude, longitude, apart) in
+            [(35.0, 179.0, 1e-9), (60.0, -170.0, 1e-5), (89.999, 20.0, 1e-3), (10.0, 150.0, 8.0)]
+        {
+            let ends = [(latitude, longitude), (latitude - 0.7 * apart, longitude + apart)];
+            let [one, two] = ends.map(|(latitude, longitude)| unit_vector(latitude, longitude));
+            let chord: f64 = (0..3).map(|k| ((one[k] - two[k]) + (one[k + 3] - two[k + 3])).powi(2)).sum();
+            let z = [one, two].map(|place| frame.project(&place));
+            let scale = z.map(|z| 1.0 + 0.25 * (z[0].hi * z[0].hi + z[1].hi * z[1].hi));
+            let plane: f64 = (0..2).map(|k| ((z[0][k].hi - z[1][k].hi) + (z[0][k].lo - z[1][k].lo)).powi(2)).sum();
+            let found = plane / (scale[0] * scale[1]);
+            assert!((found / chord - 1.0).abs() < 1e-14, "{latitude} {longitude}: {found} and {chord}");
+        }
+    }
+
+    #[test]
+    fn a_cap_holds_its_places() {
+        let rows: Vec<[f64; 6]> = (0..50).map(|i| unit_vector(88.0, 7.2 * f64::from(i))).collect();
+        let axes = (0..6).map(|k| rows.iter().map(|row| row[k]).collect()).collect();
+        let cap = Cap::around(&Cloud { axes, groups: Vec::new() }, 0..50);
+        assert!((cap.radius - 2.0_f64.to_radians()).abs() < 1e-12 && cap.centre[2] > 0.999_999, "{cap:?}");
+    }
+}

@@ -1,0 +1,446 @@
+//! The kernel of a chart as few Gaussians with weights that depend on the two points.
+//!
+//! In a chart ([`chart`](super::chart)), lengths in units of σ there, two points at distance r whose scales are `1 + α` and `1 + β`
+//! are the chord `c² = r² / ((1 + α)(1 + β))` apart. With `S = 1 + α + β` and `p = αβ` that is `c² = r² / (S + p)`. The outer
+//! Gaussians of the lattice add α and β by themselves, so it computes
+//!
+//! ```text
+//! f(ν) = exp(−r² / 2(S + ν)) / (S + ν)
+//! ```
+//!
+//! for any few ν, the same for all pairs. The kernel is `Σ wλ · (S + p) f(ν)` over the parts of a [`Mixture`] of chords,
+//! with `ν = λ(S + p) − S` for each pair. Interpolated at n nodes by Newton's formula, each f(ν) becomes a sum of divided
+//! differences times polynomials in α + β and p. As Chebyshev sums the polynomials have few large terms, those of a low degree; with
+//! all others dropped, what is left are sets of products αⁱβʲ with i, j < M: M sets of columns at the sources, M at the targets.
+//!
+//! *The bound.* With Laguerre's polynomials, `f⁽ᵐ⁾/m! = ± Lₘ(x) e⁻ˣ / (S + ν)ᵐ⁺¹`, `x = r² / 2(S + ν)`, and `|Lₘ(x)| ≤ exp(x/2)`. So divided
+//! differences of order m, and the remainder with m = n, are at most `exp(−r² / 4(S + ν)) / (S + ν)ᵐ⁺¹`: again a multiple of √K.
+
+use std::f64::consts::PI;
+use std::ops::RangeBounds;
+
+use super::mixture::Mixture;
+use super::window::Load;
+
+/// What the lattice is to compute: Gaussians of some variances, each between every two sets of columns with a weight.
+#[derive(Clone, Debug)]
+pub(super) struct Terms {
+    /// Sets of columns at either end.
+    pub(super) sets: usize,
+    pub(super) parts: Vec<Part>,
+}
+
+/// One Gaussian of the lattice.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) variance: f64,
+    /// The weight from set i of the sources to set j of the targets, j fastest.
+    pub(super) weights: Vec<f64>,
+}
+
+impl Terms {
+    /// The Gaussian of variance one itself.
+    pub(super) fn gaussian() -> Self {
+        Self { sets: 1, parts: vec![Part { variance: 1.0, weights: vec![1.0] }] }
+    }
+
+    /// The variance of the only Gaussian, if it is that.
+    pub(super) fn single(&self) -> Option<f64> {
+        match self.parts.as_slice() {
+            [part] if part.weights == [1.0] => Some(part.variance),
+            _ => None,
+        }
+    }
+
+    pub(super) fn load(&self) -> Load {
+        Load { point: self.sets as f64, node: (self.sets * self.parts.len()) as f64 }
+    }
+
+    /// Total size of the weights for |α| and |β| up to `slant`, all sets taken positive.
+    fn size(&self, slant: f64) -> f64 {
+        let size = |(at, x): (usize, &f64)| x.abs() * slant.powi((at / self.sets + at % self.sets) as i32);
+        self.parts.iter().flat_map(|part| part.weights.iter().enumerate()).map(size).sum()
+    }
+
+    /// Smallest and largest variance.
+    pub(super) fn variances(&self) -> (f64, f64) {
+        let variances = self.parts.iter().map(|part| part.variance);
+        (variances.clone().fold(f64::INFINITY, f64::min), variances.fold(0.0, f64::max))
+    }
+}
+
+/// Where a chart is used.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    /// σ in radians.
+    pub(super) sigma: f64,
+    /// Bound of |α| and |β|; not zero.
+    pub(super) slant: f64,
+    /// Farthest from the centre that a point is, in the plane of the chart.
+    pub(super) radius: f64,
+}
+
+/// Terms with what can be said about them.
+#[derive(Clone, Debug)]
+pub(super) struct Expansion {
+    pub(super) terms: Terms,
+    /// Error as a multiple of √K.
+    pub(super) miss: f64,
+    /// Total size of the Gaussians at distance zero.
+    pub(super) amount: f64,
+    /// The Gaussians, all taken positive, add up to at most `near · K + far · √K`.
+    pub(super) near: f64,
+    pub(super) far: f64,
+    /// How many times more it is when the sets that a Gaussian comes in are all taken positive.
+    pub(super) in_all: f64,
+    /// A bound on kernel and Gaussians together where the above was not shown.
+    pub(super) beyond: f64,
+    /// √K is at least a Gaussian of the chord of this variance, in σ².
+    pub(super) root: f64,
+}
+
+/// Most sets of columns: with more, smaller charts are cheaper.
+const MOST_SETS: usize = 4;
+/// Most Gaussians.
+const MOST_PARTS: usize = 12;
+/// Kernels above e to minus this count as near.
+const NEAR: f64 = 15.0;
+
+impl Expansion {
+    /// The kernel of a chart to within `miss · √K`, with as few sets as possible and then as few Gaussians; `None` if it
+    /// takes too many.
+    pub(super) fn new(extent: &Extent, miss: f64) -> Option<Self> {
+        let mixture = Mixture::of_arcs(extent.sigma, 0.5 * miss)?;
+        let region = Region::new(extent, &mixture)?;
+        let parts = (1..=MOST_PARTS).find(|parts| mixture.miss + region.remainder(&mixture, *parts) <= 0.75 * miss)?;
+        (1..=MOST_SETS)
+            .map(|sets| region.expand(&mixture, sets, parts.max(sets)))
+            .find(|expansion| expansion.miss <= miss)
+    }
+}
+
+/// The range of what an expansion is a function of, for pairs that are not too far apart.
+struct Region {
+    sigma: f64,
+    slant: f64,
+    /// Middle and half width of the range of p.
+    product: (f64, f64),
+    /// Range of ν.
+    nu: (f64, f64),
+    /// Largest arc of such pairs.
+    farthest: f64,
+}
+
+impl Region {
+    fn new(extent: &Extent, mixture: &Mixture) -> Option<Self> {
+        let slant = extent.slant;
+        // |α − β| for the farthest pairs: the difference of squared radii, and distances in the chart are at most
+        // (1 + slant) A times chords.
+        let apart = 0.5 * extent.radius * mixture.farthest * (1.0 + slant);
+        let (low, high) = (-(0.25 * apart * apart).min(slant * slant), slant * slant);
+        let corners = [-2.0 * slant, 2.0 * slant].into_iter().flat_map(|sum| [(sum, low), (sum, high)]);
+        let nus = || corners.clone().flat_map(|(sum, p)| mixture.parts.iter().map(move |part| nu(part.1, sum, p)));
+        let nu = (nus().fold(f64::INFINITY, f64::min), nus().fold(f64::NEG_INFINITY, f64::max));
+        let product = (0.5 * (low + high), 0.5 * (high - low));
+        let region = Self { sigma: extent.sigma, slant, product, nu, farthest: mixture.farthest };
+        (region.narrowest() > 0.25).then_some(region)
+    }
+
+    /// The least S + ν.
+    fn narrowest(&self) -> f64 {
+        1.0 - 2.0 * self.slant + self.nu.0
+    }
+
+    fn expand(&self, mixture: &Mixture, sets: usize, parts: usize) -> Expansion {
+        let (centre, half) = (0.5 * (self.nu.0 + self.nu.1), 0.5 * (self.nu.1 - self.nu.0));
+        let nodes: Vec<f64> = (0..parts).map(|k| centre + half * chebyshev_node(k, parts)).collect();
+        let mut weights = vec![Chebyshev::zero(parts); parts];
+        let mut dropped = 0.0;
+        for order in 0..parts {
+            let newton = Chebyshev::of(parts, |s, u| self.newton(mixture, &nodes[..order], s, u));
+            dropped += newton.size(sets..) / self.narrowest().powi(order as i32 + 1);
+            for k in 0..=order {
+                let others = nodes[..=order].iter().enumerate().filter(|(j, _)| *j != k);
+                weights[k].add(others.map(|(_, node)| nodes[k] - node).product::<f64>().recip(), &newton);
+            }
+        }
+        let miss = mixture.miss + self.remainder(mixture, parts) + self.times_root(dropped);
+        let kept: f64 = weights.iter().map(|weight| weight.size(..sets)).sum();
+        let left: f64 = weights.iter().map(|weight| weight.size(sets..)).sum();
+        let amount = kept.min(lebesgue(parts) * size(mixture) + left);
+        let polynomials = weights.iter().map(|weight| weight.in_points(sets, self.slant, self.product));
+        let part = |(node, weights): (&f64, Polynomial)| Part { variance: 1.0 + node, weights: weights.0 };
+        self.bounded(Terms { sets, parts: nodes.iter().zip(polynomials).map(part).collect() }, miss, amount)
+    }
+
+    /// Newton's polynomial over some nodes, added up over the mixture, at `α + β = 2 · slant · s` and `p` at `u` of its range.
+    fn newton(&self, mixture: &Mixture, nodes: &[f64], s: f64, u: f64) -> f64 {
+        let (sum, p) = (2.0 * self.slant * s, self.product.0 + self.product.1 * u);
+        let term = |(weight, variance): &(f64, f64)| {
+            let nu = nu(*variance, sum, p);
+            weight * variance * nodes.iter().map(|node| nu - node).product::<f64>()
+        };
+        mixture.parts.iter().map(term).sum()
+    }
+
+    /// The error of the interpolation at so many nodes, as a multiple of √K.
+    fn remainder(&self, mixture: &Mixture, parts: usize) -> f64 {
+        let half = 0.5 * (self.nu.1 - self.nu.0);
+        self.times_root(size(mixture) * 2.0 * (0.5 * half).powi(parts as i32) / self.narrowest().powi(parts as i32 + 1))
+    }
+
+    /// So many times `(S + p) exp(−r² / 4(S + ν))` as a multiple of √K.
+    fn times_root(&self, factor: f64) -> f64 {
+        factor * (1.0 + self.slant).powi(2) * self.tilt()
+    }
+
+    /// How many times larger than √K the bound `exp(−r² / 4(S + ν))` gets, up to the farthest arc.
+    fn tilt(&self) -> f64 {
+        let lowest = self.product.0 - self.product.1;
+        let chord = 2.0 * (0.5 * self.farthest).sin();
+        let narrower = (1.0 - 2.0 * self.slant + lowest) / (1.0 - 2.0 * self.slant + self.nu.1);
+        (0.25 * (self.farthest.powi(2) - chord * chord * narrower.min(1.0)) / self.sigma.powi(2)).exp()
+    }
+
+    /// Terms whose weights, for one pair of points, add up to `weights` in size.
+    fn bounded(&self, terms: Terms, miss: f64, weights: f64) -> Expansion {
+        let least = 1.0 - 2.0 * self.slant;
+        let (narrowest, widest) = terms.variances();
+        // How much larger a term is at distance zero than its weight, and how much wider than the kernel of chords, for p not
+        // below this.
+        let higher = (least + self.slant * self.slant) / (least + narrowest - 1.0);
+        let wider = |p: f64| ((least + widest - 1.0) / (least + p)).max(1.0);
+        let per_chord = |arc: f64| (0.5 * arc / (0.5 * arc).sin()).powi(2);
+        let near = per_chord((2.0 * NEAR).sqrt() * self.sigma);
+        let far = per_chord(self.farthest);
+        let here = wider(self.product.0 - self.product.1);
+        let last = 0.5 * (self.farthest / self.sigma).powi(2);
+        let in_all = higher.max(1.0) * terms.size(self.slant);
+        let last_terms = in_all * (-last / far / wider(-self.slant * self.slant)).exp();
+        let whole_sphere = self.farthest >= PI;
+        let amount = higher.max(1.0) * weights;
+        Expansion {
+            near: amount * (NEAR * (near - 1.0 / here)).exp(),
+            far: amount * (-NEAR / far * (1.0 / here - 0.5 * far)).exp(),
+            in_all: in_all / amount,
+            beyond: if whole_sphere { 0.0 } else { 2.0 * (last_terms + (-last).exp()) },
+            root: 2.0 / far,
+            terms,
+            miss,
+            amount,
+        }
+    }
+}
+
+/// Total size of the weights of normalised Gaussians.
+fn size(mixture: &Mixture) -> f64 {
+    mixture.parts.iter().map(|(weight, variance)| (weight * variance).abs()).sum()
+}
+
+/// How much larger than at so many Chebyshev nodes the polynomial through them can be: it is so at the ends.
+fn lebesgue(nodes: usize) -> f64 {
+    (0..nodes).map(|k| (PI * (k as f64 + 0.5) / (2 * nodes) as f64).tan().recip()).sum::<f64>() / nodes as f64
+}
+
+/// ν of a part of the mixture with variance λ.
+fn nu(variance: f64, sum: f64, p: f64) -> f64 {
+    (variance - 1.0) * (1.0 + sum) + variance * p
+}
+
+fn chebyshev_node(k: usize, count: usize) -> f64 {
+    (PI * (k as f64 + 0.5) / count as f64).cos()
+}
+
+/// A polynomial of two variables within ±1 as a sum of products of Chebyshev polynomials.
+#[derive(Clone)]
+struct Chebyshev {
+    count: usize,
+    /// The second variable fastest.
+    coefficients: Vec<f64>,
+}
+
+impl Chebyshev {
+    fn zero(count: usize) -> Self {
+        Self { count, coefficients: vec![0.0; count * count] }
+    }
+
+    fn add(&mut self, factor: f64, other: &Self) {
+        self.coefficients.iter_mut().zip(&other.coefficients).for_each(|(to, from)| *to += factor * from);
+    }
+
+    /// Of degree below `count` in each variable.
+    fn of(count: usize, value: impl Fn(f64, f64) -> f64) -> Self {
+        let node = |k: usize| chebyshev_node(k, count);
+        let values: Vec<f64> = (0..count * count).map(|at| value(node(at / count), node(at % count))).collect();
+        // The discrete cosine transform along one axis, the other becoming the first.
+        let transform = |values: &[f64]| -> Vec<f64> {
+            let coefficient = |a: usize, b: usize| {
+                let angle = |k: usize| PI * a as f64 * (k as f64 + 0.5) / count as f64;
+                let scale = if a == 0 { 1.0 } else { 2.0 } / count as f64;
+                scale * (0..count).map(|k| values[k * count + b] * angle(k).cos()).sum::<f64>()
+            };
+            (0..count * count).map(|at| coefficient(at % count, at / count)).collect()
+        };
+        Self { count, coefficients: transform(&transform(&values)) }
+    }
+
+    /// Total size of the terms of some degrees.
+    fn size(&self, degrees: impl RangeBounds<usize>) -> f64 {
+        let terms = self.coefficients.iter().enumerate();
+        terms.filter(|(at, _)| degrees.contains(&(at / self.count + at % self.count))).map(|(_, x)| x.abs()).sum()
+    }
+
+    /// The terms below a degree as a polynomial in α and β.
+    fn in_points(&self, degree: usize, slant: f64, product: (f64, f64)) -> Polynomial {
+        let mut first = Polynomial::zero(degree);
+        let mut second = Polynomial::zero(degree);
+        if degree > 1 {
+            let half = 0.5 / slant;
+            (first.0[1], first.0[degree]) = (half, half);
+            (second.0[0], second.0[degree + 1]) = (-product.0 / product.1, 1.0 / product.1);
+        }
+        let (first, second) = (first.chebyshev(degree), second.chebyshev(degree));
+        let mut all = Polynomial::zero(degree);
+        for (a, first) in first.iter().enumerate() {
+            for (b, second) in second.iter().enumerate().take(degree - a) {
+                all.add(self.coefficients[a * self.count + b], &first.times(second, degree));
+            }
+        }
+        all
+    }
+}
+
+/// A polynomial in α and β by coefficients, powers of β fastest, of degree below the square root of their number in each.
+#[derive(Clone)]
+struct Polynomial(Vec<f64>);
+
+impl Polynomial {
+    fn zero(degree: usize) -> Self {
+        Self(vec![0.0; degree * degree])
+    }
+
+    fn add(&mut self, factor: f64, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(to, from)| *to += factor * from);
+    }
+
+    /// The product of two polynomials; what would be of a higher degree is not there.
+    fn times(&self, other: &Self, degree: usize) -> Self {
+        let mut product = Self::zero(degree);
+        for (i, a) in self.0.iter().enumerate() {
+            for (j, b) in other.0.iter().enumerate() {
+                let powers = (i / degree + j / degree, i % degree + j % degree);
+                if powers.0 < degree && powers.1 < degree {
+                    product.0[powers.0 * degree + powers.1] += a * b;
+                }
+            }
+        }
+        product
+    }
+
+    /// The Chebyshev polynomials of this one, as many as asked for.
+    fn chebyshev(&self, count: usize) -> Vec<Self> {
+        let mut one = Self::zero(count);
+        one.0[0] = 1.0;
+        let mut all = vec![one, self.clone()];
+        all.truncate(count);
+        while all.len() < count {
+            let mut next = Self::zero(count);
+            next.add(2.0, &self.times(&all[all.len() - 1], count));
+            next.add(-1.0, &all[all.len() - 2]);
+            all.push(next);
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RADIUS_KM: f64 = 6371.0088;
+
+    /// A chart of so many kilometres for σ in kilometres.
+    fn extent(sigma: f64, radius: f64) -> Extent {
+        let tangent = (0.5 * radius / RADIUS_KM).tan();
+        let slant = 0.5 * tangent * tangent / (1.0 + 0.5 * tangent * tangent);
+        Extent { sigma: sigma / RADIUS_KM, slant, radius: 2.0 * tangent }
+    }
+
+    /// What the terms give between two points of a chart, the size of the Gaussians, and of all terms.
+    fn value(expansion: &Expansion, alpha: f64, beta: f64, square: f64) -> [f64; 3] {
+        let sets = expansion.terms.sets;
+        let mut sums = [0.0; 3];
+        for part in &expansion.terms.parts {
+            let variance = part.variance + alpha + beta;
+            let gaussian = (1.0 + alpha) * (1.0 + beta) * (-0.5 * square / variance).exp() / variance;
+            let term = |(at, weight): (usize, &f64)| {
+                weight * alpha.powi((at / sets) as i32) * beta.powi((at % sets) as i32) * gaussian
+            };
+            let terms: Vec<f64> = part.weights.iter().enumerate().map(term).collect();
+            let sum: f64 = terms.iter().sum();
+            let found = [sum, sum.abs(), terms.iter().map(|term| term.abs()).sum()];
+            sums = std::array::from_fn(|k| sums[k] + found[k]);
+        }
+        sums
+    }
+
+    #[test]
+    fn kernels_are_met_within_the_bound_everywhere_and_use_it() {
+        let (mut used, mut filled) = (0.0_f64, 0.0_f64);
+        for (sigma, radius) in
+            [(0.1, 50.0), (1.0, 1000.0), (10.0, 2900.0), (100.0, 1500.0), (100.0, 2900.0), (300.0, 2500.0)]
+        {
+            for miss in [1e-5, 1e-8, 1e-10, 1e-12] {
+                let extent = extent(sigma, radius);
+                let Some(expansion) = Expansion::new(&extent, miss) else {
+                    assert!(sigma > 99.0 || miss < 1e-11, "{sigma} km to {miss:e} takes too many terms");
+                    continue;
+                };
+                // Two points on a ray of the chart or across it, from its centre to its edge.
+                let scale = |z: f64| (1.0 + 0.25 * z * z) * (1.0 - extent.slant) - 1.0;
+                for i in 0..40 {
+                    let z = extent.radius * f64::from(i) / 39.0;
+                    for k in 0..400 {
+                        let distance = 0.05 * f64::from(k) * extent.sigma;
+                        let other = if i % 2 == 0 { (z - distance).abs() } else { z.hypot(distance) };
+                        if other > extent.radius {
+                            continue;
+                        }
+                        let apart = if i % 2 == 0 { z - (z - distance) } else { distance };
+                        let (alpha, beta) = (scale(z), scale(other));
+                        assert!(
+                            alpha.abs() <= extent.slant * (1.0 + 1e-12) && beta.abs() <= extent.slant * (1.0 + 1e-12)
+                        );
+                        let square = (apart * (1.0 - extent.slant) / extent.sigma).powi(2);
+                        let chord = (square / ((1.0 + alpha) * (1.0 + beta))).sqrt() * extent.sigma;
+                        let arc = 2.0 * (0.5 * chord).asin();
+                        let kernel = (-0.5 * (arc / extent.sigma).powi(2)).exp();
+                        let [value, gaussians, terms] = value(&expansion, alpha, beta, square);
+                        let (error, bound) =
+                            ((value - kernel).abs(), expansion.miss * kernel.sqrt() + expansion.beyond);
+                        let what = format!("{sigma} km in {radius} km to {miss:e}, {z} and {other}");
+                        assert!(error <= bound + 1e-15, "{what}: {error:e} above {bound:e}");
+                        let most = expansion.near * kernel + expansion.far * kernel.sqrt() + expansion.beyond;
+                        let size = gaussians.max(terms / expansion.in_all);
+                        assert!(size <= most * (1.0 + 1e-12), "{what}: terms of {size:e} above {most:e}");
+                        if miss > 1e-11 {
+                            (used, filled) = (used.max(error / bound), filled.max(gaussians / most));
+                        }
+                    }
+                }
+            }
+        }
+        assert!(used > 0.1 && filled > 0.5, "bounds too wide: {used} {filled}");
+    }
+
+    #[test]
+    fn large_charts_take_more_sets_than_small_ones() {
+        let size = |sigma: f64, radius: f64| {
+            Expansion::new(&extent(sigma, radius), 3e-10).map(|found| (found.terms.sets, found.terms.parts.len()))
+        };
+        assert_eq!(size(0.1, 50.0), Some((1, 3)));
+        assert_eq!(size(1.0, 1000.0), Some((2, 3)));
+        assert_eq!(size(10.0, 2880.0), Some((3, 4)));
+        assert_eq!(size(10.0, 9000.0), None);
+    }
+}

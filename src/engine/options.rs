@@ -1,0 +1,155 @@
+//! What is asked of an engine: which one, how accurate, within how much memory.
+
+use std::sync::Arc;
+
+use super::{Choice, Counts, Engine, EngineKind, Exact, Fast, Plan, Progress, Sparse, Truncation, choose};
+use crate::error::{Error, plain};
+use crate::scene::Scene;
+
+/// Which engine, how accurate, within how much memory.
+#[derive(Clone, Copy, Debug)]
+pub struct EngineOptions {
+    /// The engine, or the choice among them.
+    pub engine: EngineKind,
+    truncation: Truncation,
+    memory_limit: Option<u64>,
+}
+
+impl Default for EngineOptions {
+    /// The cheapest engine at [`DEFAULT_TOLERANCE`](Self::DEFAULT_TOLERANCE), without a limit on memory.
+    fn default() -> Self {
+        Self {
+            engine: EngineKind::Auto,
+            truncation: Truncation::Tolerance(Self::DEFAULT_TOLERANCE),
+            memory_limit: None,
+        }
+    }
+}
+
+impl EngineOptions {
+    /// The tolerance unless another is asked for: a millionth of the range of the values.
+    pub const DEFAULT_TOLERANCE: f64 = 1e-6;
+
+    /// Another engine.
+    #[must_use]
+    pub fn engine(mut self, engine: EngineKind) -> Self {
+        self.engine = engine;
+        self
+    }
+
+    /// Largest error of any row, relative to the range of the values.
+    ///
+    /// # Errors
+    /// If it is above 1 or below what 64-bit numbers can keep.
+    pub fn tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
+        if !(Sparse::SMALLEST_TOLERANCE..=1.0).contains(&tolerance) {
+            let expected = "between 1e-12, what 64-bit numbers can keep, and 1";
+            return Err(Error::Parameter { name: "tolerance", value: plain(tolerance), expected });
+        }
+        self.truncation = Truncation::Tolerance(tolerance);
+        Ok(self)
+    }
+
+    /// Cuts the kernel at so many σ instead of by tolerance; the certificate then says what that cost.
+    ///
+    /// # Errors
+    /// If it is not positive, or so large that the kernel vanishes before it.
+    pub fn cutoff(mut self, sigmas: f64) -> Result<Self, Error> {
+        if !(sigmas > 0.0 && sigmas <= 37.0) {
+            return Err(Error::Parameter {
+                name: "cutoff",
+                value: plain(sigmas),
+                expected: "positive and at most 37 sigma, where the kernel vanishes",
+            });
+        }
+        self.truncation = Truncation::Cutoff(sigmas);
+        Ok(self)
+    }
+
+    /// Bytes that a weight matrix may take.
+    #[must_use]
+    pub fn memory_limit(mut self, bytes: u64) -> Self {
+        self.memory_limit = Some(bytes);
+        self
+    }
+
+    /// Bytes that a weight matrix may take; all there are if nothing was said.
+    pub(crate) fn memory(&self) -> u64 {
+        self.memory_limit.unwrap_or(u64::MAX)
+    }
+
+    /// The tolerance; where the kernel is cut by hand instead, that which would have been asked for by default.
+    pub(crate) fn accuracy(&self) -> f64 {
+        match self.truncation {
+            Truncation::Tolerance(tolerance) => tolerance,
+            Truncation::Cutoff(_) => Self::DEFAULT_TOLERANCE,
+        }
+    }
+
+    /// The same with a tolerance so many times as large, as far as 64-bit numbers allow; a cutoff stays as it is.
+    pub(crate) fn with_share(mut self, share: f64) -> Self {
+        if let Truncation::Tolerance(tolerance) = &mut self.truncation {
+            *tolerance = (*tolerance * share).clamp(Sparse::SMALLEST_TOLERANCE, 1.0);
+        }
+        self
+    }
+
+    /// The same with a tolerance that is not below this; a cutoff stays as it is.
+    pub(crate) fn with_tolerance_of_at_least(mut self, least: f64) -> Self {
+        if let Truncation::Tolerance(tolerance) = &mut self.truncation {
+            *tolerance = tolerance.max(least);
+        }
+        self
+    }
+
+    /// The same with this engine where the choice is ours.
+    pub(crate) fn prefer(mut self, engine: EngineKind) -> Self {
+        if self.engine == EngineKind::Auto {
+            self.engine = engine;
+        }
+        self
+    }
+
+    /// The same with at least this accuracy: with all pairs where no approximation can keep it; a cutoff stays as it is.
+    pub(crate) fn as_accurate_as(mut self, needed: f64) -> Self {
+        if let Truncation::Tolerance(tolerance) = &mut self.truncation {
+            if needed < Sparse::SMALLEST_TOLERANCE {
+                self.engine = EngineKind::Exact;
+            }
+            *tolerance = tolerance.min(needed).max(Sparse::SMALLEST_TOLERANCE);
+        }
+        self
+    }
+
+    /// Lets the engine plan for a scene, and says which it was.
+    pub(crate) fn plan(&self, scene: Arc<Scene>, progress: &dyn Progress) -> Result<(Choice, Box<dyn Plan>), Error> {
+        let choice = match self.engine {
+            EngineKind::Auto => choose(&Counts {
+                targets: scene.target_places() as u64,
+                sources: scene.source_places() as u64,
+                cutoff: matches!(self.truncation, Truncation::Cutoff(_)),
+            }),
+            engine => Choice { engine, reason: "as asked" },
+        };
+        let plan = match choice.engine {
+            EngineKind::Exact => Exact.plan(scene, progress),
+            EngineKind::Sparse => self.sparse().plan(scene, progress),
+            EngineKind::Fast | EngineKind::Auto => self.fast()?.plan(scene, progress),
+        };
+        Ok((choice, plan?))
+    }
+
+    fn fast(&self) -> Result<Fast, Error> {
+        match self.truncation {
+            Truncation::Tolerance(tolerance) => Ok(Fast { tolerance }),
+            Truncation::Cutoff(_) => Err(Error::Contradiction {
+                message: "the fast engine keeps a tolerance; it has no cutoff".to_owned(),
+                hint: "leave --cutoff out, or use --engine sparse".to_owned(),
+            }),
+        }
+    }
+
+    fn sparse(&self) -> Sparse {
+        Sparse { truncation: self.truncation, memory_limit: self.memory_limit }
+    }
+}

@@ -1,0 +1,52 @@
+//! From the sums of places to the sums of rows: several rows may share a place, and leave-one-out differs between them.
+
+use super::Sums;
+use crate::scene::{Own, Scene};
+
+/// The sums at one target row; the true ones are those here times `2^exponent`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowSums {
+    pub(crate) mass: f64,
+    pub(crate) value: f64,
+    pub(crate) error: f64,
+    pub(crate) exponent: f64,
+}
+
+/// One column of values, as leave-one-out needs it: which it is, its sums at the source places, the row's own value.
+pub(crate) type OwnValue<'a> = (usize, &'a [f64], f64);
+
+impl RowSums {
+    /// The sums of a place, with those of one column of values.
+    pub(crate) fn at(place: usize, sums: &Sums, column: Option<usize>) -> Self {
+        Self {
+            mass: sums.mass[place],
+            value: column.map_or(0.0, |k| sums.values[k][place]),
+            error: sums.error[place],
+            exponent: sums.exponent[place],
+        }
+    }
+
+    /// The sums of one row: those of its place, and for leave-one-out what else is at its own place.
+    pub(crate) fn of(scene: &Scene, row: usize, sums: &Sums, column: Option<OwnValue>) -> Self {
+        let place = scene.layout.target_of_row[row] as usize;
+        let at_place = Self::at(place, sums, column.map(|(k, _, _)| k));
+        if scene.layout.own == Own::Counts {
+            return at_place;
+        }
+        let home = scene.layout.home[place] as usize;
+        let own_weight = scene.parts[0].0;
+        let others = scene.mass[home] - own_weight;
+        if others <= 0.0 {
+            return at_place;
+        }
+        let scale = at_place.exponent.exp2();
+        let beside = column.map_or(0.0, |(_, column, own)| column[home] - own_weight * own);
+        let lost = f64::EPSILON * scene.mass[home];
+        Self {
+            mass: others + scale * at_place.mass,
+            value: beside + scale * at_place.value,
+            error: scale * at_place.error + lost,
+            exponent: 0.0,
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The experiments of the paper, each seeded and in one file: they compute, `cli` writes their tables, plots and pages.
+
+mod choice;
+pub mod extrapolation;
+mod homes;
+pub mod housing;
+mod model;
+pub mod pose;
+pub mod simulation;
+pub mod sizes;
+mod statistics;
+
+pub use choice::{Chosen, Way};
+pub use homes::Homes;
+pub use model::Model;
+pub use statistics::{Summary, paired_t_test};

@@ -1,0 +1,65 @@
+//! Text from anywhere (column names, file names) made safe to stand in HTML and in SVG.
+
+use std::collections::HashSet;
+
+/// For text and for attributes in double quotes. Control characters, which XML forbids even when escaped, become �.
+pub(super) fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            '\n' | '\t' => safe.push(character),
+            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            control if control.is_control() => safe.push('\u{fffd}'),
+            plain => safe.push(plain),
+        }
+    }
+    safe
+}
+
+/// Names as file names without extension, each different from all others even where case does not count.
+pub(super) fn file_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let mut unique = |name: &str| {
+        let base = file_name(name);
+        let numbered = (2_usize..).map(|count| format!("{base}-{count}"));
+        std::iter::once(base.clone()).chain(numbered).find(|name| taken.insert(name.to_lowercase())).unwrap_or(base)
+    };
+    names.map(&mut unique).collect()
+}
+
+/// Short enough for any file system, and no path.
+fn file_name(name: &str) -> String {
+    let plain = |character: char| if character.is_alphanumeric() || "-_".contains(character) { character } else { '-' };
+    let name: String = name.chars().take(60).map(plain).collect();
+    let words: Vec<&str> = name.split('-').filter(|word| !word.is_empty()).collect();
+    if words.is_empty() { "figure".to_owned() } else { words.join("-") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_escapes() {
+        assert_eq!(
+            escape("</script><b a=\"1\" c='2'>&amp;\u{0}\u{1b}\u{85}\u{ffff}\n"),
+            "&lt;/script&gt;&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;amp;\u{fffd}\u{fffd}\u{fffd}\u{fffd}\n"
+        );
+        assert_eq!(escape("σ = 500 m, Größe 🏠"), "σ = 500 m, Größe 🏠");
+    }
+
+    #[test]
+    fn file_names_are_safe_and_unique() {
+        let names = ["map", "Map", "../../etc/passwd", "", "a b", "a/b", "..", "map-2"];
+        assert_eq!(
+            file_names(names.into_iter()),
+            ["map", "Map-2", "etc-passwd", "figure", "a-b", "a-b-2", "figure-2", "map-2-2"]
+        );
+        assert_eq!(file_names(["é".repeat(300).as_str()].into_iter())[0].chars().count(), 60);
+    }
+}

@@ -1,0 +1,238 @@
+//! From sorted rows to distinct places: equal ones merged, each place written once where it stays.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rayon::prelude::*;
+
+use super::rows::Sorted;
+use super::{Cloud, Layout, NOWHERE, Own, RowsAt};
+use crate::space::Metric;
+
+/// A number of targets and one of sources.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    targets: usize,
+    sources: usize,
+}
+
+impl<const A: usize> Sorted<'_, A> {
+    pub(super) fn layout(&self, metric: Metric, own: Own) -> Layout {
+        let pieces: Vec<Vec<Range<usize>>> = self.groups().into_iter().map(|group| self.pieces(group)).collect();
+        let of_group: Vec<usize> = pieces.iter().map(Vec::len).collect();
+        let pieces = pieces.concat();
+        let rows: Vec<Count> = pieces.par_iter().map(|piece| self.count_rows(piece.clone())).collect();
+        let mut places = Room::<A>::new(self.rows.targets, rows.iter().map(|rows| rows.sources).sum());
+        let merge = |(piece, slot): (&Range<usize>, Slot<A>)| self.merge(piece.clone(), slot);
+        let found: Vec<Count> = pieces.par_iter().zip(places.slots(&rows)).map(merge).collect();
+        places.close_gaps(&rows, &found);
+        let mut rest = found.as_slice();
+        let of_group = of_group.into_iter().filter_map(|pieces| rest.split_off(..pieces)).collect::<Vec<_>>();
+        let groups = |which: fn(&Count) -> usize| {
+            let lengths = of_group.iter().map(|found| found.iter().map(which).sum::<usize>());
+            lengths
+                .scan(0, |end, length| {
+                    *end += length;
+                    Some(*end - length..*end)
+                })
+                .collect()
+        };
+        Layout {
+            metric,
+            own,
+            curve: self.curve,
+            targets: Cloud { axes: places.targets.into(), groups: groups(|found| found.targets) },
+            sources: Cloud { axes: places.sources.into(), groups: groups(|found| found.sources) },
+            home: places.home,
+            target_of_row: places.target_of_row.into_iter().map(AtomicU32::into_inner).collect(),
+            rows_of_source: places.rows,
+        }
+    }
+
+    /// Rows of each role.
+    fn count_rows(&self, piece: Range<usize>) -> Count {
+        self.order[piece].iter().fold(Count::default(), |count, &entry| {
+            let row = self.row(entry);
+            Count {
+                targets: count.targets + usize::from(row < self.rows.targets),
+                sources: count.sources + self.rows.as_sources(row).count(),
+            }
+        })
+    }
+
+    /// Writes the places of a piece; gives their number.
+    fn merge(&self, piece: Range<usize>, mut slot: Slot<A>) -> Count {
+        // Looked up beforehand in a loop of its own: the many rows far apart in memory are then fetched at once.
+        let places: Vec<[f64; A]> =
+            self.order[piece.clone()].iter().map(|&entry| self.coordinates[self.row(entry)]).collect();
+        let mut places = places.as_slice();
+        let mut cell_mates: Vec<(u64, [f64; A], usize)> = Vec::new();
+        for cell in self.order[piece].chunk_by(|a, b| self.cell(*a) == self.cell(*b)) {
+            let Some(places) = places.split_off(..cell.len()) else { break };
+            if let ([entry], [place]) = (cell, places) {
+                self.add(place, std::iter::once(self.row(*entry)), &mut slot);
+                continue;
+            }
+            cell_mates.clear();
+            let rows = cell.iter().map(|&entry| self.row(entry));
+            cell_mates.extend(places.iter().zip(rows).map(|(place, row)| (self.curve.key(place), *place, row)));
+            // Along the curve in full, then by coordinates, so that equal places are adjacent.
+            let order =
+                |a: &[f64; A], b: &[f64; A]| a.iter().zip(b).map(|(x, y)| x.total_cmp(y)).find(|order| order.is_ne());
+            cell_mates.sort_unstable_by(|a, b| {
+                a.0.cmp(&b.0).then_with(|| order(&a.1, &b.1).unwrap_or_else(|| a.2.cmp(&b.2)))
+            });
+            for equal in cell_mates.chunk_by(|a, b| a.1 == b.1) {
+                self.add(&equal[0].1, equal.iter().map(|mate| mate.2), &mut slot);
+            }
+        }
+        slot.found
+    }
+
+    /// Adds one place with all rows there.
+    #[inline]
+    fn add(&self, place: &[f64; A], rows: impl Iterator<Item = usize>, slot: &mut Slot<A>) {
+        let before = slot.source_rows;
+        let mut is_target = false;
+        for row in rows {
+            for source in self.rows.as_sources(row) {
+                slot.rows[slot.source_rows] = source;
+                slot.source_rows += 1;
+            }
+            if row < self.rows.targets {
+                is_target = true;
+                let target = slot.first.targets + slot.found.targets;
+                slot.target_of_row[row].store(target as u32, Ordering::Relaxed);
+            }
+        }
+        let is_source = slot.source_rows > before;
+        if is_target {
+            let (at, source) = (slot.found.targets, slot.first.sources + slot.found.sources);
+            slot.targets.iter_mut().zip(place).for_each(|(axis, coordinate)| axis[at] = *coordinate);
+            slot.home[at] = if is_source { source as u32 } else { NOWHERE };
+            slot.found.targets += 1;
+        }
+        if is_source {
+            let at = slot.found.sources;
+            slot.sources.iter_mut().zip(place).for_each(|(axis, coordinate)| axis[at] = *coordinate);
+            slot.ends[at] = (slot.first.sources + slot.source_rows) as u32;
+            slot.found.sources += 1;
+        }
+    }
+}
+
+/// Room for as many places as there are rows. Every piece has its own part of it; where rows were merged, gaps stay
+/// between the parts until they are closed.
+struct Room<const A: usize> {
+    targets: [Vec<f64>; A],
+    sources: [Vec<f64>; A],
+    home: Vec<u32>,
+    rows: RowsAt,
+    /// Written wherever the row is, each by one task.
+    target_of_row: Vec<AtomicU32>,
+}
+
+/// The part of one piece.
+struct Slot<'a, const A: usize> {
+    /// What comes before it.
+    first: Count,
+    targets: [&'a mut [f64]; A],
+    sources: [&'a mut [f64]; A],
+    home: &'a mut [u32],
+    ends: &'a mut [u32],
+    rows: &'a mut [u32],
+    target_of_row: &'a [AtomicU32],
+    /// What has been written.
+    found: Count,
+    source_rows: usize,
+}
+
+impl<const A: usize> Room<A> {
+    fn new(targets: usize, sources: usize) -> Self {
+        Self {
+            targets: std::array::from_fn(|_| vec![0.0; targets]),
+            sources: std::array::from_fn(|_| vec![0.0; sources]),
+            home: vec![0; targets],
+            rows: RowsAt { ends: vec![0; sources], rows: vec![0; sources] },
+            target_of_row: vec![0; targets].into_iter().map(AtomicU32::new).collect(),
+        }
+    }
+
+    fn slots(&mut self, rows: &[Count]) -> Vec<Slot<'_, A>> {
+        let mut targets = self.targets.each_mut().map(Vec::as_mut_slice);
+        let mut sources = self.sources.each_mut().map(Vec::as_mut_slice);
+        let (mut home, mut ends, mut rows_at) =
+            (self.home.as_mut_slice(), self.rows.ends.as_mut_slice(), self.rows.rows.as_mut_slice());
+        let mut first = Count::default();
+        let mut slot = |rows: &Count| {
+            let slot = Slot {
+                first,
+                targets: targets.each_mut().map(|axis| axis.split_off_mut(..rows.targets).unwrap_or_default()),
+                sources: sources.each_mut().map(|axis| axis.split_off_mut(..rows.sources).unwrap_or_default()),
+                home: home.split_off_mut(..rows.targets).unwrap_or_default(),
+                ends: ends.split_off_mut(..rows.sources).unwrap_or_default(),
+                rows: rows_at.split_off_mut(..rows.sources).unwrap_or_default(),
+                target_of_row: &self.target_of_row,
+                found: Count::default(),
+                source_rows: 0,
+            };
+            first = Count { targets: first.targets + rows.targets, sources: first.sources + rows.sources };
+            slot
+        };
+        rows.iter().map(&mut slot).collect()
+    }
+
+    /// Moves places together so that there is nothing between them.
+    fn close_gaps(&mut self, rows: &[Count], found: &[Count]) {
+        let gaps = |which: fn(&Count) -> usize| -> Vec<Gap> {
+            let mut gap = Gap { start: 0, width: 0 };
+            let mut next = |(rows, found): (&Count, &Count)| {
+                let this = gap;
+                gap = Gap { start: gap.start + which(rows), width: gap.width + which(rows) - which(found) };
+                this
+            };
+            rows.iter().zip(found).map(&mut next).collect()
+        };
+        let (targets, sources) = (gaps(|count| count.targets), gaps(|count| count.sources));
+        let target_places = found.iter().map(|found| found.targets);
+        let source_places = found.iter().map(|found| found.sources);
+        if sources.last().is_some_and(|gap| gap.width > 0) {
+            self.home.par_iter_mut().filter(|home| **home != NOWHERE).for_each(|home| *home -= before(&sources, *home));
+        }
+        if targets.last().is_some_and(|gap| gap.width > 0) {
+            self.target_of_row
+                .par_iter_mut()
+                .for_each(|target| *target.get_mut() -= before(&targets, *target.get_mut()));
+        }
+        self.targets.iter_mut().for_each(|axis| close(axis, &targets, target_places.clone()));
+        self.sources.iter_mut().for_each(|axis| close(axis, &sources, source_places.clone()));
+        close(&mut self.home, &targets, target_places);
+        close(&mut self.rows.ends, &sources, source_places);
+    }
+}
+
+/// Where the part of a piece starts, and how much of what comes before is empty.
+#[derive(Clone, Copy)]
+struct Gap {
+    start: usize,
+    width: usize,
+}
+
+/// How much before a place is empty.
+fn before(gaps: &[Gap], place: u32) -> u32 {
+    gaps[gaps.partition_point(|gap| gap.start <= place as usize) - 1].width as u32
+}
+
+fn close<T: Copy>(values: &mut Vec<T>, gaps: &[Gap], lengths: impl Iterator<Item = usize>) {
+    let mut end = 0;
+    for (gap, length) in gaps.iter().zip(lengths) {
+        if gap.width > 0 {
+            values.copy_within(gap.start..gap.start + length, gap.start - gap.width);
+        }
+        end = gap.start - gap.width + length;
+    }
+    if end < values.len() {
+        values.truncate(end);
+        values.shrink_to_fit();
+    }
+}

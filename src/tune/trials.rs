@@ -1,0 +1,226 @@
+//! Rows to test parameters on, and the sums that all parameters at one σ share.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::correct::{LabelledRows, one_for_each};
+use crate::engine::EngineOptions;
+use crate::error::Error;
+use crate::influence::{Field, Influence};
+use crate::points::Places;
+use crate::scene::Own;
+use crate::space::Sigma;
+use crate::span::Span;
+
+/// Rows whose truth is known but hidden while their predictions are smoothed, and the labelled rows that may be seen.
+#[derive(Clone, Debug)]
+pub struct Trial<'a> {
+    /// The rows to smooth.
+    pub targets: &'a Places,
+    /// Columns of predictions for them.
+    pub predictions: Vec<&'a [f64]>,
+    /// Their truth, which only scores.
+    pub truth: &'a [f64],
+    /// The labelled rows, if there are any; their predictions may be left out where nothing is to be corrected.
+    pub labelled: Option<LabelledRows<'a>>,
+    /// Whether the labelled rows are the targets themselves, in the same order, and each row's own label is hidden from it.
+    pub hides_own_label: bool,
+}
+
+impl<'a> Trial<'a> {
+    /// Each labelled row in turn is taken for one to predict: its own label is hidden, all others are seen.
+    ///
+    /// Honest only if the predictions of the rows are out of fold. The correct step is not tried: a hidden label would come
+    /// back through the corrected predictions of its neighbours. Folds have no such way round.
+    #[must_use]
+    pub fn leave_one_out(labelled: LabelledRows<'a>) -> Self {
+        Self {
+            targets: labelled.places,
+            predictions: labelled.predictions.clone(),
+            truth: labelled.labels,
+            labelled: Some(labelled),
+            hides_own_label: true,
+        }
+    }
+
+    /// What the labelled rows say at the targets.
+    pub(crate) fn among_labels(&self, sigma: Sigma) -> Result<Option<Influence>, Error> {
+        let around = |labelled: &LabelledRows| {
+            if self.hides_own_label {
+                Influence::new(sigma, self.targets, self.targets, Own::LeftOut)
+            } else {
+                Influence::new(sigma, self.targets, labelled.places, Own::Counts)
+            }
+        };
+        self.labelled.as_ref().map(around).transpose()
+    }
+
+    /// Columns as long as the rows, and finite.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let rows = self.targets.len();
+        let columns = self.predictions.iter().map(|values| ("prediction", *values)).chain([("label", self.truth)]);
+        for (what, values) in columns {
+            if values.len() != rows {
+                return Err(Error::Length { what, found: values.len(), expected: rows });
+            }
+            if let Some(row) = values.iter().position(|value| !value.is_finite()) {
+                return Err(Error::Value { what, value: values[row], row });
+            }
+        }
+        let Some(labelled) = &self.labelled else { return Ok(()) };
+        if !labelled.predictions.is_empty() {
+            one_for_each(self.predictions.len(), labelled.predictions.len())?;
+        }
+        if self.hides_own_label && labelled.places.len() != rows {
+            let found = labelled.places.len();
+            return Err(Error::Length { what: "labelled rows, one for each target,", found, expected: rows });
+        }
+        labelled.check()
+    }
+}
+
+/// All trials as one: their rows behind each other.
+pub(super) struct Trials {
+    parts: Vec<Part>,
+    /// Predictions of all rows, a column each.
+    pub(super) predictions: Vec<Vec<f64>>,
+    /// The truth of all rows.
+    pub(super) truth: Vec<f64>,
+    /// Whether there are residuals to correct with.
+    pub(super) can_correct: bool,
+    span: Span,
+    pub(super) options: EngineOptions,
+    /// Mass that comes beside that of the labels: a row's own prediction next to the largest label weight, or the least shrinkage.
+    beside_labels: f64,
+}
+
+struct Part {
+    rows: Range<usize>,
+    among_predictions: Influence,
+    among_labels: Option<Influence>,
+    /// Labels in units of the span.
+    labels: Vec<f64>,
+    /// Residuals of each prediction in units of the span.
+    residuals: Vec<Vec<f64>>,
+}
+
+impl Trials {
+    /// Lays out the places; `sigma` is any of those to come.
+    pub(super) fn new(trials: &[Trial], sigma: Sigma, options: EngineOptions) -> Result<Self, Error> {
+        let values = |trial: &Trial| {
+            let labels = trial.labelled.as_ref().map(|labelled| labelled.labels.to_vec());
+            trial.predictions.iter().map(|values| values.to_vec()).chain(labels).collect::<Vec<_>>()
+        };
+        trials.iter().try_for_each(Trial::check)?;
+        let all: Vec<Vec<f64>> = trials.iter().flat_map(values).collect();
+        let span = Span::of(&all.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let columns = trials.first().map_or(0, |trial| trial.predictions.len());
+        let mut all = Self {
+            parts: Vec::new(),
+            predictions: vec![Vec::new(); columns],
+            truth: Vec::new(),
+            can_correct: columns > 0,
+            span,
+            options,
+            beside_labels: 0.0,
+        };
+        for trial in trials {
+            all.add(trial, sigma)?;
+        }
+        Ok(all)
+    }
+
+    fn add(&mut self, trial: &Trial, sigma: Sigma) -> Result<(), Error> {
+        let start = self.truth.len();
+        self.truth.extend(trial.truth);
+        for (all, more) in self.predictions.iter_mut().zip(&trial.predictions) {
+            all.extend(*more);
+        }
+        let labelled = trial.labelled.as_ref();
+        let residuals = labelled.map_or(Vec::new(), LabelledRows::residuals);
+        // With one row left out, its label would come back through the corrected predictions of its neighbours.
+        self.can_correct &= !trial.hides_own_label && residuals.len() == self.predictions.len();
+        self.parts.push(Part {
+            rows: start..self.truth.len(),
+            among_predictions: Influence::new(sigma, trial.targets, trial.targets, Own::Counts)?,
+            among_labels: trial.among_labels(sigma)?,
+            labels: labelled.map_or(Vec::new(), |rows| self.in_units(rows.labels)),
+            residuals: residuals.iter().map(|column| column.iter().map(|r| r / self.scale()).collect()).collect(),
+        });
+        Ok(())
+    }
+
+    fn in_units(&self, values: &[f64]) -> Vec<f64> {
+        values.iter().map(|&value| self.span.to_unit(value)).collect()
+    }
+
+    /// One unit of the span; 1 where all values are equal.
+    fn scale(&self) -> f64 {
+        if self.span.half > 0.0 { self.span.range() } else { 1.0 }
+    }
+
+    /// Says which label weights and shrinkages the sums of labels are for: the less they weigh, the less must be looked at.
+    pub(super) fn expect(&mut self, largest_weight: f64, least_shrink: f64) {
+        let own = if largest_weight > 0.0 { 1.0 / largest_weight } else { 1.0 };
+        self.beside_labels = if self.can_correct { own.min(least_shrink) } else { own };
+    }
+
+    pub(super) fn has_labels(&self) -> bool {
+        self.parts.iter().all(|part| part.among_labels.is_some())
+    }
+
+    /// The influences of all trials, of predictions and of labels.
+    pub(super) fn influences(&self) -> impl Iterator<Item = &Influence> {
+        self.parts.iter().flat_map(|part| std::iter::once(&part.among_predictions).chain(&part.among_labels))
+    }
+
+    /// The sums of columns of predictions.
+    pub(super) fn prediction_field(&self, sigma: Sigma, columns: &[&[f64]]) -> Result<Field, Error> {
+        self.field(|part| {
+            let columns: Vec<Vec<f64>> =
+                columns.iter().map(|values| self.in_units(&values[part.rows.clone()])).collect();
+            let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+            part.among_predictions.field(sigma, &columns, 0.0, &self.options)
+        })
+    }
+
+    /// The sums of the labels, then of the residuals of the listed predictions; nothing where there are no labels.
+    pub(super) fn label_field(&self, sigma: Sigma, residuals: &[usize]) -> Result<Field, Error> {
+        self.field(|part| {
+            let Some(influence) = &part.among_labels else { return Ok(Field::default()) };
+            let columns = std::iter::once(part.labels.as_slice())
+                .chain(residuals.iter().map(|&k| part.residuals[k].as_slice()))
+                .collect::<Vec<_>>();
+            influence.field(sigma, &columns, self.beside_labels, &self.options)
+        })
+    }
+
+    fn field(&self, of: impl Fn(&Part) -> Result<Field, Error>) -> Result<Field, Error> {
+        let mut all = Field::default();
+        for part in &self.parts {
+            all.append(of(part)?);
+        }
+        Ok(all)
+    }
+
+    /// The average at each row: predictions with weight one, labels with theirs.
+    pub(super) fn means(&self, predictions: &Field, column: usize, labels: &Field, weight: f64) -> Vec<f64> {
+        let labelled = weight > 0.0 && !labels.mass.is_empty();
+        let mean = |row: usize| {
+            let (mut value, mut mass) = (predictions.value_at(column, row), predictions.mass_at(row));
+            if labelled {
+                value += weight * labels.value_at(0, row);
+                mass += weight * labels.mass_at(row);
+            }
+            self.span.stretched(value / mass)
+        };
+        (0..self.truth.len()).into_par_iter().map(mean).collect()
+    }
+
+    /// Predictions corrected by a column of a label field, shrunk.
+    pub(super) fn corrected(&self, prediction: usize, labels: &Field, column: usize, shrink: f64) -> Vec<f64> {
+        let correct = |(row, value)| value + self.scale() * labels.shrunk(column, row, shrink);
+        self.predictions[prediction].iter().enumerate().map(correct).collect()
+    }
+}
