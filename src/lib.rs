@@ -32,9 +32,9 @@
 //! | --- | --- |
 //! | `error` | what can go wrong, with fields and hints |
 //! | `space` | σ with its unit, the metric that the unit picks, unit vectors of twice the usual precision |
+//! | `simd` | the instruction set that inner loops run on |
 //! | `points` | [`Places`]: rows with a place each, checked once |
 //! | [`scene`] | targets and weighted sources laid out: coincident rows merged, places along a curve |
-//! | `simd` | the instruction set that inner loops run on |
 //! | `kernel` | the Gaussian on many pairs at once, for each metric |
 //! | [`engine`] | the sums `D`, `N` and the error mass `E` at each target: `exact`, `sparse`, `fast`, `auto` |
 //! | `influence` | those sums at each row for one set of sources and any σ: what tuning, correcting and diagnosis are written on |

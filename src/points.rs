@@ -1,7 +1,8 @@
 //! Places as they come in: checked once here, trusted everywhere else.
 
 use crate::error::Error;
-use crate::space::{Metric, Sigma, unit_vector};
+use crate::simd::arch;
+use crate::space::{Metric, Sigma, UnitVectors};
 
 /// Rows with a place each: latitude and longitude, or one to three index columns; and perhaps a group.
 ///
@@ -194,16 +195,20 @@ impl Places {
         })
     }
 
-    /// The coordinates of a row in the axes of the metric.
-    #[inline]
-    pub(crate) fn coordinates<const A: usize>(&self, row: usize, metric: Metric) -> [f64; A] {
+    /// Writes the coordinates of consecutive rows, from one on, in the axes of the metric.
+    pub(crate) fn coordinates<const A: usize>(&self, first: usize, metric: Metric, out: &mut [[f64; A]]) {
+        let rows = first..first + out.len();
         match metric {
             Metric::Sphere => {
-                let vector = unit_vector(self.axes[0][row], self.axes[1][row]);
-                std::array::from_fn(|k| vector[k])
+                let [latitudes, longitudes] = [0, 1].map(|k: usize| &self.axes[k][rows.clone()]);
+                arch().dispatch(UnitVectors { latitudes, longitudes, out });
             }
             // Adding zero turns −0 into +0, so that one place has one bit pattern.
-            Metric::Plane(_) => std::array::from_fn(|k| self.axes[k][row] + 0.0),
+            Metric::Plane(_) => {
+                for (row, out) in rows.zip(out) {
+                    *out = std::array::from_fn(|k| self.axes[k][row] + 0.0);
+                }
+            }
         }
     }
 }

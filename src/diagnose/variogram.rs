@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::chance::Chance;
 use crate::error::Error;
 use crate::points::Places;
-use crate::space::{EARTH_RADIUS, Metric, Sigma};
+use crate::space::{EARTH_RADIUS, Metric, Sigma, unit_vector};
 
 /// One class of distances of an empirical variogram.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,7 +94,10 @@ fn point(places: &Places, metric: Metric, row: usize) -> [f64; 3] {
     let axes = places.axes();
     match metric {
         Metric::Plane(_) => std::array::from_fn(|k| axes.get(k).map_or(0.0, |axis| axis[row])),
-        Metric::Sphere => places.coordinates(row, metric),
+        Metric::Sphere => {
+            let vector = unit_vector(axes[0][row], axes[1][row]);
+            std::array::from_fn(|k| vector[k])
+        }
     }
 }
 

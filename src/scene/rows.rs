@@ -72,12 +72,6 @@ impl<'a> Rows<'a> {
         block.as_sources.iter().map(move |first| (first + local) as u32)
     }
 
-    #[inline]
-    fn coordinates<const A: usize>(&self, row: usize, metric: Metric) -> [f64; A] {
-        let (block, local) = self.locate(row);
-        block.places.coordinates(local, metric)
-    }
-
     fn group(&self, row: usize) -> u32 {
         let (block, local) = self.locate(row);
         block.places.group(local)
@@ -95,8 +89,12 @@ impl<'a> Rows<'a> {
 
     /// Sorts all rows by group, then along the curve.
     fn sorted<const A: usize>(&self, metric: Metric) -> Sorted<'_, A> {
-        let coordinates = |row: usize| self.coordinates(row, metric);
-        let coordinates: Vec<[f64; A]> = (0..self.len).into_par_iter().map(coordinates).collect();
+        let mut coordinates = vec![[0.0; A]; self.len];
+        for block in &self.blocks {
+            let rows = &mut coordinates[block.start..block.start + block.places.len()];
+            let pieces = rows.par_chunks_mut(PIECE).enumerate();
+            pieces.for_each(|(piece, rows)| block.places.coordinates(piece * PIECE, metric, rows));
+        }
         let curve = Curve::around(&coordinates, metric.dimensions());
         let row_bits = usize::BITS - self.len.leading_zeros();
         let cell_bits = CELL_BITS.min(curve.key_bits()).min(u64::BITS - row_bits);
@@ -125,7 +123,7 @@ pub(super) struct Sorted<'a, const A: usize> {
     pub(super) coordinates: Vec<[f64; A]>,
 }
 
-/// Rows that one task merges.
+/// Rows that one task takes.
 const PIECE: usize = 1 << 13;
 
 impl<const A: usize> Sorted<'_, A> {

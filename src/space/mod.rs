@@ -8,6 +8,9 @@ pub use sigma::{Degrees, Metres, Sigma};
 pub(crate) use twofold::{Twofold, compensated, two_product, two_sum};
 
 use geo::{Distance, Haversine, Point};
+use pulp::{Simd, WithSimd};
+
+use twofold::ANGLES;
 
 /// Radius of the sphere in metres: the mean radius of GRS 80, as `geo`'s `Haversine` has it.
 pub const EARTH_RADIUS: f64 = 6_371_008.8;
@@ -53,11 +56,47 @@ impl Metric {
 /// Sixteen digits of a unit vector are a nanometre, too coarse for the difference of two neighbours; with
 /// the low parts the difference is right to its last digit. Poles and the date line need no special case.
 pub(crate) fn unit_vector(latitude: f64, longitude: f64) -> [f64; 6] {
-    let (sin_lat, cos_lat) = twofold::sin_cos_degrees(latitude);
-    let (sin_lon, cos_lon) = twofold::sin_cos_degrees(longitude);
+    vector(twofold::sin_cos_degrees(latitude), twofold::sin_cos_degrees(longitude))
+}
+
+#[inline(always)]
+fn vector((sin_lat, cos_lat): (Twofold, Twofold), (sin_lon, cos_lon): (Twofold, Twofold)) -> [f64; 6] {
     let (x, y) = (cos_lat * cos_lon, cos_lat * sin_lon);
     // Adding zero turns −0 into +0, so that one place has one bit pattern.
-    [x.hi, y.hi, sin_lat.hi, x.lo, y.lo, sin_lat.lo].map(|part| part + 0.0)
+    [x.hi + 0.0, y.hi + 0.0, sin_lat.hi + 0.0, x.lo + 0.0, y.lo + 0.0, sin_lat.lo + 0.0]
+}
+
+/// [`unit_vector`] of many places, bit for bit.
+pub(crate) struct UnitVectors<'a, const A: usize> {
+    pub(crate) latitudes: &'a [f64],
+    pub(crate) longitudes: &'a [f64],
+    pub(crate) out: &'a mut [[f64; A]],
+}
+
+impl<const A: usize> WithSimd for UnitVectors<'_, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let places = self.latitudes.chunks(ANGLES).zip(self.longitudes.chunks(ANGLES));
+        for (out, (latitudes, longitudes)) in self.out.chunks_mut(ANGLES).zip(places) {
+            let (latitudes, longitudes) = (padded(latitudes), padded(longitudes));
+            let (sin_lat, cos_lat) = twofold::sines_and_cosines(&latitudes);
+            let (sin_lon, cos_lon) = twofold::sines_and_cosines(&longitudes);
+            for (at, out) in out.iter_mut().enumerate() {
+                // No closures here: they would be compiled for the plainest CPU, where an exact product is a call.
+                let vector = vector((sin_lat.get(at), cos_lat.get(at)), (sin_lon.get(at), cos_lon.get(at)));
+                out.copy_from_slice(&vector[..A]);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn padded(few: &[f64]) -> [f64; ANGLES] {
+    let mut angles = [0.0; ANGLES];
+    angles[..few.len()].copy_from_slice(few);
+    angles
 }
 
 /// Great-circle distance between two places given as (latitude, longitude) in degrees.

@@ -41,6 +41,7 @@ impl Twofold {
     /// π / 180 to 32 digits.
     const RADIANS_PER_DEGREE: Self = Self { hi: 0.017_453_292_519_943_295, lo: 2.948_652_270_870_169e-19 };
 
+    #[inline(always)]
     fn new(hi: f64, lo: f64) -> Self {
         two_sum(hi, lo)
     }
@@ -49,6 +50,7 @@ impl Twofold {
 impl Add for Twofold {
     type Output = Self;
 
+    #[inline(always)]
     fn add(self, other: Self) -> Self {
         let high = two_sum(self.hi, other.hi);
         let low = two_sum(self.lo, other.lo);
@@ -60,6 +62,7 @@ impl Add for Twofold {
 impl Mul for Twofold {
     type Output = Self;
 
+    #[inline(always)]
     fn mul(self, other: Self) -> Self {
         let product = two_product(self.hi, other.hi);
         Self::new(product.hi, product.lo + (self.hi * other.lo + self.lo * other.hi))
@@ -69,6 +72,7 @@ impl Mul for Twofold {
 impl Neg for Twofold {
     type Output = Self;
 
+    #[inline(always)]
     fn neg(self) -> Self {
         Self { hi: -self.hi, lo: -self.lo }
     }
@@ -78,18 +82,71 @@ impl Neg for Twofold {
 /// Multiples of 90 are exact, so a pole is one point and ±180 are one meridian.
 pub(crate) fn sin_cos_degrees(degrees: f64) -> (Twofold, Twofold) {
     let whole = degrees.round();
-    let (sin_whole, cos_whole) = sin_cos_of_whole_degrees(whole as i32);
-    // Exact by Sterbenz's lemma: the nearest whole degree is within a factor of two, or it is zero.
-    let (sin_rest, cos_rest) = sin_cos_small(two_product_of(degrees - whole, Twofold::RADIANS_PER_DEGREE));
-    (sin_whole * cos_rest + cos_whole * sin_rest, cos_whole * cos_rest + -(sin_whole * sin_rest))
+    rotated(sin_cos_of_whole_degrees(&SINES, whole as i32), degrees - whole)
 }
 
+/// Angles that are worked on together.
+pub(crate) const ANGLES: usize = 16;
+
+/// Many numbers, high parts and low parts.
+#[derive(Clone, Copy)]
+pub(crate) struct Twofolds {
+    hi: [f64; ANGLES],
+    lo: [f64; ANGLES],
+}
+
+impl Twofolds {
+    const ZERO: Self = Self { hi: [0.0; ANGLES], lo: [0.0; ANGLES] };
+
+    #[inline(always)]
+    pub(crate) fn get(&self, at: usize) -> Twofold {
+        Twofold { hi: self.hi[at], lo: self.lo[at] }
+    }
+
+    #[inline(always)]
+    fn set(&mut self, at: usize, value: Twofold) {
+        (self.hi[at], self.lo[at]) = (value.hi, value.lo);
+    }
+}
+
+/// [`sin_cos_degrees`] of many angles, bit for bit. What is looked up comes first: the rest is arithmetic without branches, of which the
+/// compiler makes vectors.
+#[inline(always)]
+pub(crate) fn sines_and_cosines(degrees: &[f64; ANGLES]) -> (Twofolds, Twofolds) {
+    let (mut sines, mut cosines) = (Twofolds::ZERO, Twofolds::ZERO);
+    let mut whole = [0.0; ANGLES];
+    let table = &*SINES;
+    for at in 0..ANGLES {
+        whole[at] = degrees[at].round();
+        let (sin, cos) = sin_cos_of_whole_degrees(table, whole[at] as i32);
+        sines.set(at, sin);
+        cosines.set(at, cos);
+    }
+    for at in 0..ANGLES {
+        let (sin, cos) = rotated((sines.get(at), cosines.get(at)), degrees[at] - whole[at]);
+        sines.set(at, sin);
+        cosines.set(at, cos);
+    }
+    (sines, cosines)
+}
+
+/// Sine and cosine of an angle that is up to half a degree from one whose sine and cosine are known.
+///
+/// What is left of an angle next to the nearest whole degree is exact by Sterbenz's lemma: that is within a factor of two, or it is zero.
+#[inline(always)]
+fn rotated((sin, cos): (Twofold, Twofold), degrees: f64) -> (Twofold, Twofold) {
+    let (sin_rest, cos_rest) = sin_cos_small(two_product_of(degrees, Twofold::RADIANS_PER_DEGREE));
+    (sin * cos_rest + cos * sin_rest, cos * cos_rest + -(sin * sin_rest))
+}
+
+#[inline(always)]
 fn two_product_of(a: f64, b: Twofold) -> Twofold {
     Twofold { hi: a, lo: 0.0 } * b
 }
 
 /// Taylor series for at most half a degree. The first two terms of each need 32 digits; after them the
 /// terms are below 1e-15 of the result and `f64` carries the rest.
+#[inline(always)]
 fn sin_cos_small(x: Twofold) -> (Twofold, Twofold) {
     /// −1/6 needs its tail: one sixth is not a binary fraction.
     const MINUS_SIXTH: Twofold = Twofold { hi: -1.0 / 6.0, lo: -9.251_858_538_542_97e-18 };
@@ -105,10 +162,11 @@ fn sin_cos_small(x: Twofold) -> (Twofold, Twofold) {
 }
 
 /// Sine and cosine at whole degrees by the four quadrants of one table.
-fn sin_cos_of_whole_degrees(degrees: i32) -> (Twofold, Twofold) {
+#[inline(always)]
+fn sin_cos_of_whole_degrees(sines: &[Twofold; 91], degrees: i32) -> (Twofold, Twofold) {
     let within = degrees.rem_euclid(360);
     let (quadrant, rest) = (within / 90, (within % 90) as usize);
-    let (sin, cos) = (SINES[rest], SINES[90 - rest]);
+    let (sin, cos) = (sines[rest], sines[90 - rest]);
     match quadrant {
         0 => (sin, cos),
         1 => (cos, -sin),
@@ -158,6 +216,17 @@ mod tests {
         let four_golden_plus_one = Twofold { hi: 4.0 * golden.hi, lo: 4.0 * golden.lo } + Twofold::ONE;
         let five = four_golden_plus_one * four_golden_plus_one;
         assert!(((five.hi - 5.0) + five.lo).abs() < 1e-25, "{five:?}");
+    }
+
+    #[test]
+    fn many_angles_are_as_one() {
+        let degrees = std::array::from_fn(|k| {
+            [-359.4, -90.0, -0.3, 0.5, 44.49, 45.0, 89.999, 270.5][k % 8] + 0.01 * (k / 8) as f64
+        });
+        let (sines, cosines) = sines_and_cosines(&degrees);
+        for (at, degrees) in degrees.into_iter().enumerate() {
+            assert_eq!((sines.get(at), cosines.get(at)), sin_cos_degrees(degrees), "{degrees}");
+        }
     }
 
     #[test]

@@ -11,9 +11,11 @@ use rayon::prelude::*;
 use super::chart::{Cap, Frame, Plot, Sheet, angle, squared_chord};
 use super::expansion::{Expansion, Extent};
 use super::grid::{Grid, Reads, Spreads};
+use super::mixture::Mixture;
 use super::ruler::{Ruler, Run};
 use super::taps::{Charted, Taps};
 use super::window::{Demand, Load, Window};
+use super::yardstick::Yardstick;
 use crate::scene::{Cloud, Layout};
 
 /// Sides of blocks that are tried, in σ, each a little larger than the one before.
@@ -29,31 +31,43 @@ const MOST_BLOCKS: f64 = 1e9;
 /// does, up to 10 σ; of powers and factors.
 const ROUNDINGS: f64 = 50.0 * 16.0 + 64.0;
 
+/// Part of the relative error that the expansion gets; the rest is for sampling.
+const EXPANDING_SHARE: f64 = 0.5;
+/// Part of the error of the expansion that the mixture of chords gets.
+const MIXTURE_SHARE: f64 = 0.7;
+
 /// What a multiplication at a node costs next to one at a point, which also loads and stores.
 const NODE: f64 = 0.3;
 
 /// What charts are for, and how accurate they must be.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Task {
     /// σ in radians.
-    pub(super) sigma: f64,
+    sigma: f64,
     /// Relative error of the sampling.
-    pub(super) relative: f64,
+    relative: f64,
     /// Everything else, as a multiple of √K.
-    pub(super) root: f64,
+    root: f64,
+    /// What the error of the expansion is measured by: it gets half of the above.
+    yardstick: Yardstick,
+    mixture: Mixture,
+    /// Sources with a smaller kernel than this need not be in a chart.
+    left_out: f64,
     /// Points in σ² where they are many, next to where the lattice begins to pay.
-    pub(super) crowding: f64,
+    crowding: f64,
 }
 
 impl Task {
-    /// The part of [`Self::root`] for sources that are too far from a chart to be in it.
-    fn left_out(&self) -> f64 {
-        0.125 * self.root
+    /// With this relative error for all, of which the expansion gets a part.
+    pub(super) fn new(sigma: f64, relative: f64, root: f64, left_out: f64, crowding: f64) -> Option<Self> {
+        let yardstick = Yardstick::new(2.0 * EXPANDING_SHARE * relative / root);
+        let mixture = Mixture::of_arcs(sigma, &yardstick, 0.5 * MIXTURE_SHARE * root)?;
+        Some(Self { sigma, relative: (1.0 - EXPANDING_SHARE) * relative, root, yardstick, mixture, left_out, crowding })
     }
 
-    /// How far from its targets a chart takes sources, in radians: beyond, √K is below that part.
+    /// How far from its targets a chart takes sources, in radians.
     fn halo(&self) -> f64 {
-        2.0 * self.sigma * (-self.left_out().ln()).max(0.0).sqrt()
+        self.sigma * (-2.0 * self.left_out.ln()).max(0.0).sqrt()
     }
 }
 
@@ -63,7 +77,10 @@ pub(super) struct Design {
     pub(super) sheet: Sheet,
     pub(super) window: Window,
     pub(super) expansion: Expansion,
-    left_out: f64,
+    /// κ of the yardstick that the expansion is measured by.
+    near: f64,
+    /// Largest kernel of what is not in a chart.
+    pub(super) left_out: f64,
 }
 
 impl Design {
@@ -75,7 +92,7 @@ impl Design {
         let scale = 1.0 + 0.5 * square;
         let slant = (0.5 * square / scale * (1.0 + 1e-9)).max(LEAST_SLANT);
         let extent = Extent { sigma, slant, radius: 2.0 * square.sqrt() };
-        let expansion = Expansion::new(&extent, 0.5 * task.root)?;
+        let expansion = Expansion::new(&extent, &task.mixture, &task.yardstick, 0.5 * task.root)?;
         let demand = Demand {
             dimensions: 2,
             sampling: task.relative / expansion.near,
@@ -93,7 +110,8 @@ impl Design {
             .filter_map(|side| Window::design(side / unit, &demand).map(|window| (window, side)))
             .min_by(|a, b| a.0.cost(demand.load).total_cmp(&b.0.cost(demand.load)))?;
         let sheet = Sheet { scale, side, nodes: window.nodes };
-        (extent.radius < MOST_BLOCKS * side).then_some(Self { sheet, window, expansion, left_out: task.left_out() })
+        let (near, left_out) = (task.yardstick.near, task.left_out);
+        (extent.radius < MOST_BLOCKS * side).then_some(Self { sheet, window, expansion, near, left_out })
     }
 
     /// Work for the points and nodes of one σ².
@@ -101,8 +119,8 @@ impl Design {
         self.window.cost(crowded(&self.expansion, task))
     }
 
-    /// Relative error of sums, when so many points of a block come together at a node.
-    pub(super) fn relative(&self, points: usize) -> f64 {
+    /// Relative error of sampling and rounding, when so many points of a block come together at a node.
+    pub(super) fn sampling(&self, points: usize) -> f64 {
         let window = &self.window;
         // The exponents of windows, each right to some units in the last place.
         let largest = 0.125 * (window.step * window.taps as f64).powi(2) / window.narrow();
@@ -110,9 +128,14 @@ impl Design {
         self.expansion.near * (window.sampling + self.expansion.in_all * roundings * 0.5 * f64::EPSILON)
     }
 
-    /// Error of everything that is cut off or left out, as a multiple of √K.
+    /// Relative error of the expansion; it has another part that is a multiple of √K.
+    pub(super) fn expanding(&self) -> f64 {
+        self.near * self.expansion.miss
+    }
+
+    /// Error of everything that is cut off, as a multiple of √K.
     pub(super) fn root(&self) -> f64 {
-        self.expansion.miss + self.expansion.amount * self.window.truncation + self.left_out
+        self.expansion.miss + self.expansion.amount * self.window.truncation
     }
 }
 
@@ -482,12 +505,13 @@ mod tests {
     #[test]
     fn a_design_keeps_what_it_is_asked_for() {
         for (kilometres, radius) in [(0.1, 0.5), (1.0, 0.3), (10.0, 0.45), (100.0, 0.3)] {
-            let task = Task { sigma: kilometres / 6371.0, relative: 3e-7, root: 6e-10, crowding: 1.0 };
+            let task = Task::new(kilometres / 6371.0, 3e-7, 6e-10, 1e-13, 1.0).expect("a mixture");
             let design = Design::new(&task, radius).expect("a chart of a continent");
-            assert!(design.relative(1000) < 1.1 * task.relative && design.root() < 1.7 * task.root, "{design:?}");
+            assert!(design.sampling(1000) < 1.1 * task.relative && design.root() < 1.7 * task.root, "{design:?}");
+            assert!(design.expanding() <= 0.5 * task.root * task.yardstick.near, "{design:?}");
             // Corners of blocks are exact.
             assert_eq!(few_digits(design.sheet.side).to_bits() & 0xF_FFFF_FFFF, 0);
         }
-        assert!(Design::new(&Task { sigma: 0.5, relative: 3e-7, root: 6e-10, crowding: 1.0 }, 0.5).is_none());
+        assert!(Task::new(0.5, 3e-7, 6e-10, 1e-13, 1.0).is_none_or(|task| Design::new(&task, 0.5).is_none()));
     }
 }

@@ -138,14 +138,18 @@ impl Frame {
         let height = product(&self.centre, place);
         let one_more = two_sum(1.0, height.hi);
         let below = Twofold { hi: one_more.hi, lo: one_more.lo + height.lo };
-        self.across.map(|direction| {
-            let above = product(&direction, place);
-            let hi = 2.0 * above.hi / below.hi;
-            let whole = two_product(hi, below.hi);
-            let rest = (2.0 * above.hi - whole.hi) - whole.lo + (2.0 * above.lo - hi * below.lo);
-            Twofold { hi, lo: rest / below.hi }
-        })
+        // No closures here: they would be compiled for the plainest CPU, where an exact product is a call.
+        [quotient(product(&self.across[0], place), below), quotient(product(&self.across[1], place), below)]
     }
+}
+
+/// Twice a number divided by another.
+#[inline(always)]
+fn quotient(above: Twofold, below: Twofold) -> Twofold {
+    let hi = 2.0 * above.hi / below.hi;
+    let whole = two_product(hi, below.hi);
+    let rest = (2.0 * above.hi - whole.hi) - whole.lo + (2.0 * above.lo - hi * below.lo);
+    Twofold { hi, lo: rest / below.hi }
 }
 
 /// The part of a unit vector with low parts along a direction.

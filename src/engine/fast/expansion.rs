@@ -13,14 +13,16 @@
 //! differences times polynomials in α + β and p. As Chebyshev sums the polynomials have few large terms, those of a low degree; with
 //! all others dropped, what is left are sets of products αⁱβʲ with i, j < M: M sets of columns at the sources, M at the targets.
 //!
-//! *The bound.* With Laguerre's polynomials, `f⁽ᵐ⁾/m! = ± Lₘ(x) e⁻ˣ / (S + ν)ᵐ⁺¹`, `x = r² / 2(S + ν)`, and `|Lₘ(x)| ≤ exp(x/2)`. So divided
-//! differences of order m, and the remainder with m = n, are at most `exp(−r² / 4(S + ν)) / (S + ν)ᵐ⁺¹`: again a multiple of √K.
+//! *The bound.* With Laguerre's polynomials, `f⁽ᵐ⁾/m! = ± Lₘ(x) e⁻ˣ / (S + ν)ᵐ⁺¹`, `x = r² / 2(S + ν)`. Errors are measured by √K + κK ([`Yardstick`]), and
+//! `|Lₘ(x)| e⁻ˣ ≤ Cₘ (exp(−x/2) + κ exp(−x))` with a constant that is found by looking: at most one, and a hundredth for m = 1 and κ of
+//! some hundreds. So divided differences of order m, and the remainder with m = n, are small multiples of √K + κK.
 
 use std::f64::consts::PI;
 use std::ops::RangeBounds;
 
 use super::mixture::Mixture;
 use super::window::Load;
+use super::yardstick::{MOST_ORDERS, Yardstick};
 
 /// What the lattice is to compute: Gaussians of some variances, each between every two sets of columns with a weight.
 #[derive(Clone, Debug)]
@@ -84,7 +86,7 @@ pub(super) struct Extent {
 #[derive(Clone, Debug)]
 pub(super) struct Expansion {
     pub(super) terms: Terms,
-    /// Error as a multiple of √K.
+    /// Error as a multiple of the yardstick.
     pub(super) miss: f64,
     /// Total size of the Gaussians at distance zero.
     pub(super) amount: f64,
@@ -101,26 +103,24 @@ pub(super) struct Expansion {
 
 /// Most sets of columns: with more, smaller charts are cheaper.
 const MOST_SETS: usize = 4;
-/// Most Gaussians.
-const MOST_PARTS: usize = 12;
 /// Kernels above e to minus this count as near.
 const NEAR: f64 = 15.0;
 
 impl Expansion {
-    /// The kernel of a chart to within `miss · √K`, with as few sets as possible and then as few Gaussians; `None` if it
+    /// The kernel of a chart, a mixture of chords, to within `miss` yardsticks, with as few sets as possible and then as few Gaussians; `None` if it
     /// takes too many.
-    pub(super) fn new(extent: &Extent, miss: f64) -> Option<Self> {
-        let mixture = Mixture::of_arcs(extent.sigma, 0.5 * miss)?;
-        let region = Region::new(extent, &mixture)?;
-        let parts = (1..=MOST_PARTS).find(|parts| mixture.miss + region.remainder(&mixture, *parts) <= 0.75 * miss)?;
+    pub(super) fn new(extent: &Extent, mixture: &Mixture, yardstick: &Yardstick, miss: f64) -> Option<Self> {
+        let region = Region::new(extent, yardstick, mixture)?;
+        let parts = (1..=MOST_ORDERS).find(|parts| mixture.miss + region.remainder(mixture, *parts) <= 0.85 * miss)?;
         (1..=MOST_SETS)
-            .map(|sets| region.expand(&mixture, sets, parts.max(sets)))
+            .map(|sets| region.expand(mixture, sets, parts.max(sets)))
             .find(|expansion| expansion.miss <= miss)
     }
 }
 
 /// The range of what an expansion is a function of, for pairs that are not too far apart.
-struct Region {
+struct Region<'a> {
+    yardstick: &'a Yardstick,
     sigma: f64,
     slant: f64,
     /// Middle and half width of the range of p.
@@ -131,8 +131,8 @@ struct Region {
     farthest: f64,
 }
 
-impl Region {
-    fn new(extent: &Extent, mixture: &Mixture) -> Option<Self> {
+impl<'a> Region<'a> {
+    fn new(extent: &Extent, yardstick: &'a Yardstick, mixture: &Mixture) -> Option<Self> {
         let slant = extent.slant;
         // |α − β| for the farthest pairs: the difference of squared radii, and distances in the chart are at most
         // (1 + slant) A times chords.
@@ -142,7 +142,7 @@ impl Region {
         let nus = || corners.clone().flat_map(|(sum, p)| mixture.parts.iter().map(move |part| nu(part.1, sum, p)));
         let nu = (nus().fold(f64::INFINITY, f64::min), nus().fold(f64::NEG_INFINITY, f64::max));
         let product = (0.5 * (low + high), 0.5 * (high - low));
-        let region = Self { sigma: extent.sigma, slant, product, nu, farthest: mixture.farthest };
+        let region = Self { yardstick, sigma: extent.sigma, slant, product, nu, farthest: mixture.farthest };
         (region.narrowest() > 0.25).then_some(region)
     }
 
@@ -158,13 +158,13 @@ impl Region {
         let mut dropped = 0.0;
         for order in 0..parts {
             let newton = Chebyshev::of(parts, |s, u| self.newton(mixture, &nodes[..order], s, u));
-            dropped += newton.size(sets..) / self.narrowest().powi(order as i32 + 1);
+            dropped += newton.size(sets..) * self.yardstick.laguerre(order) / self.narrowest().powi(order as i32 + 1);
             for k in 0..=order {
                 let others = nodes[..=order].iter().enumerate().filter(|(j, _)| *j != k);
                 weights[k].add(others.map(|(_, node)| nodes[k] - node).product::<f64>().recip(), &newton);
             }
         }
-        let miss = mixture.miss + self.remainder(mixture, parts) + self.times_root(dropped);
+        let miss = mixture.miss + self.remainder(mixture, parts) + self.in_yardsticks(dropped);
         let kept: f64 = weights.iter().map(|weight| weight.size(..sets)).sum();
         let left: f64 = weights.iter().map(|weight| weight.size(sets..)).sum();
         let amount = kept.min(lebesgue(parts) * size(mixture) + left);
@@ -183,23 +183,31 @@ impl Region {
         mixture.parts.iter().map(term).sum()
     }
 
-    /// The error of the interpolation at so many nodes, as a multiple of √K.
+    /// The error of the interpolation at so many nodes, in yardsticks.
     fn remainder(&self, mixture: &Mixture, parts: usize) -> f64 {
         let half = 0.5 * (self.nu.1 - self.nu.0);
-        self.times_root(size(mixture) * 2.0 * (0.5 * half).powi(parts as i32) / self.narrowest().powi(parts as i32 + 1))
+        let product = 2.0 * (0.5 * half).powi(parts as i32);
+        self.in_yardsticks(
+            size(mixture) * product * self.yardstick.laguerre(parts) / self.narrowest().powi(parts as i32 + 1),
+        )
     }
 
-    /// So many times `(S + p) exp(−r² / 4(S + ν))` as a multiple of √K.
-    fn times_root(&self, factor: f64) -> f64 {
-        factor * (1.0 + self.slant).powi(2) * self.tilt()
+    /// So many times `(S + p) (exp(−x/2) + κ exp(−x))`, `x = r² / 2(S + ν)`, in yardsticks.
+    fn in_yardsticks(&self, factor: f64) -> f64 {
+        // With `exp(−x/2) = τ√K` it is `τ√K + κτ²K`. Up to the near arc τ² is a bound, and beyond the second part is at most its share.
+        let near_arc = (2.0 * NEAR).sqrt() * self.sigma;
+        let (near, far) = (self.tilt(near_arc.min(self.farthest)), self.tilt(self.farthest));
+        let length = self.yardstick.per_root((-0.5 * NEAR).exp());
+        let beyond = if near_arc < self.farthest { far * (1.0 + (1.0 - 1.0 / length) * (far - 1.0)) } else { 0.0 };
+        factor * (1.0 + self.slant).powi(2) * (near * near).max(beyond)
     }
 
-    /// How many times larger than √K the bound `exp(−r² / 4(S + ν))` gets, up to the farthest arc.
-    fn tilt(&self) -> f64 {
+    /// How many times larger than √K `exp(−r² / 4(S + ν))` gets up to an arc; at least one, and growing with the arc.
+    fn tilt(&self, arc: f64) -> f64 {
         let lowest = self.product.0 - self.product.1;
-        let chord = 2.0 * (0.5 * self.farthest).sin();
+        let chord = 2.0 * (0.5 * arc).sin();
         let narrower = (1.0 - 2.0 * self.slant + lowest) / (1.0 - 2.0 * self.slant + self.nu.1);
-        (0.25 * (self.farthest.powi(2) - chord * chord * narrower.min(1.0)) / self.sigma.powi(2)).exp()
+        (0.25 * (arc * arc - chord * chord * narrower.min(1.0)) / self.sigma.powi(2)).exp()
     }
 
     /// Terms whose weights, for one pair of points, add up to `weights` in size.
@@ -366,6 +374,10 @@ mod tests {
         Extent { sigma: sigma / RADIUS_KM, slant, radius: 2.0 * tangent }
     }
 
+    fn expansion(extent: &Extent, yardstick: &Yardstick, miss: f64) -> Option<Expansion> {
+        Expansion::new(extent, &Mixture::of_arcs(extent.sigma, yardstick, 0.7 * miss)?, yardstick, miss)
+    }
+
     /// What the terms give between two points of a chart, the size of the Gaussians, and of all terms.
     fn value(expansion: &Expansion, alpha: f64, beta: f64, square: f64) -> [f64; 3] {
         let sets = expansion.terms.sets;
@@ -390,9 +402,9 @@ mod tests {
         for (sigma, radius) in
             [(0.1, 50.0), (1.0, 1000.0), (10.0, 2900.0), (100.0, 1500.0), (100.0, 2900.0), (300.0, 2500.0)]
         {
-            for miss in [1e-5, 1e-8, 1e-10, 1e-12] {
-                let extent = extent(sigma, radius);
-                let Some(expansion) = Expansion::new(&extent, miss) else {
+            for (miss, near) in [(1e-5, 0.0), (1e-8, 0.0), (1e-8, 30.0), (1e-10, 0.0), (1e-10, 500.0), (1e-12, 0.0)] {
+                let (extent, yardstick) = (extent(sigma, radius), Yardstick::new(near));
+                let Some(expansion) = expansion(&extent, &yardstick, miss) else {
                     assert!(sigma > 99.0 || miss < 1e-11, "{sigma} km to {miss:e} takes too many terms");
                     continue;
                 };
@@ -416,8 +428,10 @@ mod tests {
                         let arc = 2.0 * (0.5 * chord).asin();
                         let kernel = (-0.5 * (arc / extent.sigma).powi(2)).exp();
                         let [value, gaussians, terms] = value(&expansion, alpha, beta, square);
-                        let (error, bound) =
-                            ((value - kernel).abs(), expansion.miss * kernel.sqrt() + expansion.beyond);
+                        let (error, bound) = (
+                            (value - kernel).abs(),
+                            expansion.miss * (kernel.sqrt() + near * kernel) + expansion.beyond,
+                        );
                         let what = format!("{sigma} km in {radius} km to {miss:e}, {z} and {other}");
                         assert!(error <= bound + 1e-15, "{what}: {error:e} above {bound:e}");
                         let most = expansion.near * kernel + expansion.far * kernel.sqrt() + expansion.beyond;
@@ -435,12 +449,16 @@ mod tests {
 
     #[test]
     fn large_charts_take_more_sets_than_small_ones() {
-        let size = |sigma: f64, radius: f64| {
-            Expansion::new(&extent(sigma, radius), 3e-10).map(|found| (found.terms.sets, found.terms.parts.len()))
+        let size = |sigma: f64, radius: f64, near: f64| {
+            expansion(&extent(sigma, radius), &Yardstick::new(near), 3e-10)
+                .map(|found| (found.terms.sets, found.terms.parts.len()))
         };
-        assert_eq!(size(0.1, 50.0), Some((1, 3)));
-        assert_eq!(size(1.0, 1000.0), Some((2, 3)));
-        assert_eq!(size(10.0, 2880.0), Some((3, 4)));
-        assert_eq!(size(10.0, 9000.0), None);
+        assert_eq!(size(0.1, 50.0, 0.0), Some((1, 1)));
+        assert_eq!(size(1.0, 200.0, 0.0), Some((2, 3)));
+        assert_eq!(size(10.0, 2000.0, 0.0), Some((3, 4)));
+        // Errors that are small next to nearby kernels do no harm: fewer sets do.
+        assert_eq!(size(1.0, 200.0, 400.0), Some((1, 3)));
+        assert_eq!(size(10.0, 2000.0, 400.0), Some((2, 4)));
+        assert_eq!(size(10.0, 9000.0, 400.0), None);
     }
 }

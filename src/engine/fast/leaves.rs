@@ -169,7 +169,8 @@ impl<D: Decay<A>, const A: usize> Pass<'_, D, A> {
         self.found.extend(self.memory.total.iter().map(|total| sum(total)));
         let mass = self.found[start];
         let rounding = if mass > 0.0 {
-            mass * rounding_error(terms, self.log_weight - log2_below(mass) + target.shift)
+            let rounding = rounding_error(terms, self.log_weight - log2_below(mass) + target.shift);
+            mass * (rounding + self.decay.off())
         } else {
             0.0
         };

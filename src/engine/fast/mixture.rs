@@ -4,52 +4,63 @@
 //! variances around σ² add up to the Gaussian of the arc as closely as asked, the fewer the smaller the sphere's
 //! curvature within a few σ. They are fitted by least squares, and the fit is then bounded, not trusted.
 
+use super::yardstick::Yardstick;
+
 /// Weights and variances of Gaussians, in σ², that add up to the kernel but for a known error.
 #[derive(Clone, Debug)]
 pub(super) struct Mixture {
     pub(super) parts: Vec<(f64, f64)>,
-    /// Error as a multiple of √K.
+    /// Error as a multiple of the yardstick.
     pub(super) miss: f64,
     /// The largest arc, in radians, for which that was shown: all there are, or so many σ that the kernel has vanished.
     pub(super) farthest: f64,
 }
 
-/// How many Gaussians are tried: odd numbers, so that one of them has variance one.
-const COUNTS: [usize; 5] = [1, 3, 5, 7, 9];
+/// How many Gaussians are tried if one alone does not do: odd numbers, so that one of them has variance one.
+const COUNTS: [usize; 4] = [3, 5, 7, 9];
 /// Variances lie within this many σ, in radians, of one: as the curvature goes, so that weights stay small.
-const SPREAD_PER_SIGMA: f64 = 1.6;
+const SPREAD_PER_SIGMA: f64 = 1.2;
 /// And never farther from one than this.
 const MOST_SPREAD: f64 = 0.25;
 /// Arcs beyond so many σ are bounded by their size alone: K is 2e-22 there.
 const FARTHEST: f64 = 10.0;
-/// Samples in each half σ of arc: their interpolation polynomial follows the error within 1e-14.
-const SAMPLES: usize = 12;
-/// How much larger a polynomial can be between so many Chebyshev points than on them, its Lebesgue constant.
-const BETWEEN: f64 = 2.6;
+/// Pieces of one σ of arc: over each the yardstick changes by a third at most where it matters, up to 5 σ, and a polynomial of
+/// this degree follows the error within 1e-14.
+const PIECES: f64 = 8.0;
+const DEGREE: usize = 7;
+/// Chebyshev points in each piece. A polynomial of that degree is at most `1 / cos(π · DEGREE / 2 · SAMPLES)` times larger between
+/// them than on them (Ehlich and Zeller).
+const SAMPLES: usize = 24;
 
 impl Mixture {
-    /// The Gaussian of the great-circle distance, σ in radians, to within `miss · √K`; `None` if it takes too many parts.
-    pub(super) fn of_arcs(sigma: f64, miss: f64) -> Option<Self> {
-        let samples = Samples::new(sigma);
-        let mut fits = COUNTS.into_iter().map(|count| samples.bounded(samples.fit(count)));
-        fits.find(|mixture| mixture.miss <= miss)
+    /// The Gaussian of the great-circle distance, σ in radians, to within `miss` yardsticks; `None` if it takes too many parts.
+    pub(super) fn of_arcs(sigma: f64, yardstick: &Yardstick, miss: f64) -> Option<Self> {
+        let samples = Samples::new(sigma, yardstick);
+        let several = || COUNTS.into_iter().map(|count| samples.bounded(samples.fit(count)));
+        samples.alone().into_iter().chain(std::iter::once_with(several).flatten()).find(|mixture| mixture.miss <= miss)
     }
 }
 
 /// Arcs at which the fit is made and bounded, in radians.
-struct Samples {
+struct Samples<'a> {
     sigma: f64,
+    yardstick: &'a Yardstick,
     farthest: f64,
+    /// Piece after piece.
     arcs: Vec<f64>,
 }
 
-impl Samples {
-    fn new(sigma: f64) -> Self {
+impl<'a> Samples<'a> {
+    fn new(sigma: f64, yardstick: &'a Yardstick) -> Self {
         let farthest = (FARTHEST * sigma).min(std::f64::consts::PI);
-        let pieces = (2.0 * farthest / sigma).ceil().max(1.0);
+        let pieces = (PIECES * farthest / sigma).ceil().max(1.0);
         let node = |k: usize| 0.5 - 0.5 * (std::f64::consts::PI * (k as f64 + 0.5) / SAMPLES as f64).cos();
         let piece = |piece: u32| (0..SAMPLES).map(move |k| (f64::from(piece) + node(k)) / pieces * farthest);
-        Self { sigma, farthest, arcs: (0..pieces as u32).flat_map(piece).collect() }
+        Self { sigma, yardstick, farthest, arcs: (0..pieces as u32).flat_map(piece).collect() }
+    }
+
+    fn root(&self, arc: f64) -> f64 {
+        self.kernel(arc).sqrt()
     }
 
     fn kernel(&self, arc: f64) -> f64 {
@@ -61,16 +72,21 @@ impl Samples {
         (-0.5 * chord * chord / variance).exp()
     }
 
-    /// Weights that fit the kernel best, relative to √K.
+    /// The best single Gaussian. Chords are shorter than arcs, by y²/24 at y radians, which a smaller variance makes up for at one distance.
+    fn alone(&self) -> Option<Mixture> {
+        let variances =
+            (0..16).map(|k| 1.0 - 0.2 * f64::from(k) * self.sigma.powi(2)).filter(|variance| *variance > 0.5);
+        variances.map(|variance| self.bounded(vec![(1.0, variance)])).min_by(|a, b| a.miss.total_cmp(&b.miss))
+    }
+
+    /// Weights that fit the kernel best by the yardstick.
     fn fit(&self, count: usize) -> Vec<(f64, f64)> {
         let node = |k: usize| (std::f64::consts::PI * (k as f64 + 0.5) / count as f64).cos();
         let spread = (SPREAD_PER_SIGMA * self.sigma).min(MOST_SPREAD);
         let variances: Vec<f64> = (0..count).map(|k| 1.0 + spread * node(k)).collect();
-        if count == 1 {
-            return vec![(1.0, 1.0)];
-        }
         let relative = |value: &dyn Fn(f64) -> f64| -> Vec<f64> {
-            self.arcs.iter().map(|&arc| value(arc) / self.kernel(arc).sqrt()).collect()
+            let length = |arc: f64| self.root(arc) * self.yardstick.per_root(self.root(arc));
+            self.arcs.iter().map(|&arc| value(arc) / length(arc)).collect()
         };
         let columns: Vec<Vec<f64>> =
             variances.iter().map(|&variance| relative(&|arc| self.part(arc, variance))).collect();
@@ -81,9 +97,16 @@ impl Samples {
     /// A mixture with what can be said about it.
     fn bounded(&self, parts: Vec<(f64, f64)>) -> Mixture {
         let sum = |arc: f64| parts.iter().map(|(weight, variance)| weight * self.part(arc, *variance)).sum::<f64>();
-        let miss = |&arc: &f64| (sum(arc) - self.kernel(arc)).abs() / self.kernel(arc).sqrt();
-        let largest = self.arcs.iter().map(miss).fold(0.0, f64::max);
-        Mixture { miss: BETWEEN * largest + 1e-14, farthest: self.farthest, parts }
+        let miss = |&arc: &f64| (sum(arc) - self.kernel(arc)).abs() / self.root(arc);
+        let width = self.farthest * SAMPLES as f64 / self.arcs.len() as f64;
+        // The yardstick is shortest, next to √K, where a piece ends.
+        let of_piece = |(piece, arcs): (usize, &[f64])| {
+            let end = (piece + 1) as f64 * width;
+            arcs.iter().map(miss).fold(0.0, f64::max) / self.yardstick.per_root(self.root(end))
+        };
+        let largest = self.arcs.chunks_exact(SAMPLES).enumerate().map(of_piece).fold(0.0, f64::max);
+        let between = (std::f64::consts::FRAC_PI_2 * DEGREE as f64 / SAMPLES as f64).cos().recip();
+        Mixture { miss: between * largest + 1e-14, farthest: self.farthest, parts }
     }
 }
 
@@ -133,8 +156,8 @@ mod tests {
     fn arcs_are_met_within_the_bound_everywhere() {
         for kilometres in [0.1, 10.0, 100.0, 1000.0, 3000.0] {
             let sigma = kilometres / 6371.0;
-            for miss in [1e-6, 1e-9, 1e-12] {
-                let Some(mixture) = Mixture::of_arcs(sigma, miss) else {
+            for (miss, near) in [(1e-6, 0.0), (1e-9, 0.0), (1e-9, 500.0), (1e-12, 0.0)] {
+                let Some(mixture) = Mixture::of_arcs(sigma, &Yardstick::new(near), miss) else {
                     assert!(kilometres > 900.0 || miss < 1e-10, "{kilometres} km to {miss:e} takes too many parts");
                     continue;
                 };
@@ -145,7 +168,7 @@ mod tests {
                     let part = |(weight, variance): &(f64, f64)| weight * (-0.5 * chord * chord / variance).exp();
                     let parts: f64 = mixture.parts.iter().map(part).sum();
                     let error = (parts - kernel).abs();
-                    let bound = mixture.miss * kernel.sqrt();
+                    let bound = mixture.miss * (kernel.sqrt() + near * kernel);
                     assert!(
                         error <= bound || arc > mixture.farthest,
                         "{kilometres} km to {miss:e} at {arc}: {error:e} above {bound:e}"

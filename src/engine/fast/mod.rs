@@ -28,6 +28,7 @@ mod split;
 mod taps;
 mod tree;
 mod window;
+mod yardstick;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,7 +44,7 @@ use self::ruler::Ruler;
 use self::split::{Lattice, Split, Thick};
 use super::{Engine, Plan, Progress, Sums, TOO_SMALL};
 use crate::error::Error;
-use crate::kernel::{Decay, WithDecay, with_decay};
+use crate::kernel::{Decay, WithDecay, with_decay, with_decay_within};
 use crate::scene::{NOWHERE, Own, Scene};
 
 /// The engine for any σ at near-linear cost.
@@ -69,29 +70,49 @@ struct FastPlan {
 
 impl Plan for FastPlan {
     fn sums(&self, columns: &[Vec<f64>], progress: &dyn Progress) -> Sums {
-        with_decay(self.scene.layout.metric, self.scene.scale, AllTargets { plan: self, columns, progress })
+        let scene = &self.scene;
+        let all: Vec<&[f64]> = std::iter::once(&scene.mass).chain(columns).map(Vec::as_slice).collect();
+        let mut sums = Sums::zero(scene.layout.targets.len(), columns.len());
+        progress.start(scene.layout.targets.len() as u64);
+        let (metric, scale, off) = (scene.layout.metric, scene.scale, SHARE_OF_ARITHMETIC * self.tolerance);
+        let quick = Quick { plan: self, columns: &all, progress, sums: &mut sums };
+        let missed = with_decay_within(metric, scale, off, quick);
+        with_decay(metric, scale, Repair { plan: self, columns: &all, missed: &missed, sums: &mut sums });
+        sums
     }
 }
 
-struct AllTargets<'a> {
+/// The sums of all targets; gives those that miss the tolerance, with their group.
+struct Quick<'a> {
     plan: &'a FastPlan,
-    columns: &'a [Vec<f64>],
+    columns: &'a [&'a [f64]],
     progress: &'a dyn Progress,
+    sums: &'a mut Sums,
 }
 
-impl WithDecay for AllTargets<'_> {
-    type Output = Sums;
+impl WithDecay for Quick<'_> {
+    type Output = Vec<(usize, u32)>;
 
-    fn run<D: Decay<A>, const A: usize, const K: usize>(self, decay: D) -> Sums {
-        let scene = &self.plan.scene;
-        let columns: Vec<&[f64]> = std::iter::once(&scene.mass).chain(self.columns).map(Vec::as_slice).collect();
-        let mut sums = Sums::zero(scene.layout.targets.len(), self.columns.len());
-        self.progress.start(scene.layout.targets.len() as u64);
-        let work = Work { plan: self.plan, decay, columns: &columns, progress: self.progress };
-        work.read_lattices(&mut sums);
-        let missed = work.add_direct::<A>(&mut sums);
-        work.repair::<A>(&missed, &mut sums);
-        sums
+    fn run<D: Decay<A>, const A: usize, const K: usize>(self, decay: D) -> Self::Output {
+        let work = Work { plan: self.plan, decay, columns: self.columns };
+        work.read_lattices(self.sums);
+        work.add_direct::<A>(self.sums, self.progress)
+    }
+}
+
+/// Sums again what missed the tolerance.
+struct Repair<'a> {
+    plan: &'a FastPlan,
+    columns: &'a [&'a [f64]],
+    missed: &'a [(usize, u32)],
+    sums: &'a mut Sums,
+}
+
+impl WithDecay for Repair<'_> {
+    type Output = ();
+
+    fn run<D: Decay<A>, const A: usize, const K: usize>(self, decay: D) {
+        Work { plan: self.plan, decay, columns: self.columns }.repair::<A>(self.missed, self.sums);
     }
 }
 
@@ -100,13 +121,14 @@ struct Work<'a, D> {
     decay: D,
     /// Mass first, then the values.
     columns: &'a [&'a [f64]],
-    progress: &'a dyn Progress,
 }
 
 /// Targets that one task sums for.
 const TASK: usize = 1 << 12;
 /// What the sums leave of the tolerance for the rounding of averages, which joins their bound afterwards.
 const LEFT_FOR_ROUNDING: f64 = 8.0 * f64::EPSILON;
+/// Part of the tolerance that direct sums may use up by arithmetic that is not right to the last digit.
+const SHARE_OF_ARITHMETIC: f64 = 1.0 / 64.0;
 /// Part of the tolerance that one box may use up when it is left out. Few boxes come near that, so that their
 /// sum almost always stays within the tolerance.
 const SHARE_OF_A_BOX: f64 = 1.0 / 16.0;
@@ -185,7 +207,7 @@ impl<D: Copy + Sync> Work<'_, D> {
     }
 
     /// Adds direct sums to what is there; gives the targets that miss the tolerance, with their group.
-    fn add_direct<const A: usize>(&self, sums: &mut Sums) -> Vec<(usize, u32)>
+    fn add_direct<const A: usize>(&self, sums: &mut Sums, progress: &dyn Progress) -> Vec<(usize, u32)>
     where
         D: Decay<A>,
     {
@@ -200,7 +222,12 @@ impl<D: Copy + Sync> Work<'_, D> {
         let missed: Vec<Vec<(usize, u32)>> = tasks
             .into_par_iter()
             .zip(slots)
-            .map(|((group, targets), slot)| self.add_direct_to::<A>(group, targets, slot))
+            .map(|((group, targets), slot)| {
+                let count = targets.len() as u64;
+                let missed = self.add_direct_to::<A>(group, targets, slot);
+                progress.advance(count);
+                missed
+            })
             .collect();
         missed.concat()
     }
@@ -212,7 +239,6 @@ impl<D: Copy + Sync> Work<'_, D> {
         let direct = self.direct(group);
         if self.plan.groups[group].thick.as_ref().is_some_and(|thick| thick.thin.is_empty()) {
             let misses = |at: &usize| !slot.suffices(*at, &[0.0, 0.0], self.plan.tolerance);
-            self.progress.advance(targets.len() as u64);
             return (0..targets.len()).filter(misses).map(|at| (group, (targets.start + at) as u32)).collect();
         }
         let tree = self.plan.groups[group].thick.as_ref().map_or(direct.tree, |thick| &thick.thin);
@@ -235,7 +261,6 @@ impl<D: Copy + Sync> Work<'_, D> {
                 slot.add(at, found);
             }
         }
-        self.progress.advance(targets.len() as u64);
         missed
     }
 

@@ -25,6 +25,8 @@ const FEW: usize = 100;
 /// Part of the tolerance that sampling may use up: coarse nodes are worth more than what is left for others, the truncation
 /// with at most half for a row of one source, and the boxes that direct sums leave out.
 const SAMPLING_SHARE: f64 = 0.375;
+/// The same for sources that are too far from a chart to be in it, for a row with at least its own weight around it.
+const LEFT_OUT_SHARE: f64 = 1.0 / 32.0;
 /// Sides of blocks that are tried, in σ.
 const SIDES: Range<f64> = 1.5..14.0;
 /// On the sphere, where charts have blocks of their own, cubes in which sources are counted have at most this side, in σ.
@@ -89,9 +91,9 @@ impl Bound {
     }
 
     fn of_sphere(design: &Design, points: usize, weight: f64) -> Self {
-        let (relative, expansion) = (design.relative(points), &design.expansion);
-        let root = design.root() + expansion.far * relative;
-        Self { relative, root, absolute: expansion.beyond, weight }
+        let (sampling, expansion) = (design.sampling(points), &design.expansion);
+        let root = design.root() + expansion.far * sampling;
+        Self { relative: sampling + design.expanding(), root, absolute: expansion.beyond + design.left_out, weight }
     }
 
     /// A bound on the error mass where the lattice gave this D.
@@ -118,7 +120,7 @@ impl Split {
 fn thick(scene: &Scene, group: usize, tolerance: f64) -> Option<Thick> {
     let layout = &scene.layout;
     let (sources, targets) = (layout.sources.groups[group].clone(), layout.targets.groups[group].clone());
-    let aim = Aim::new(scene, sources.len(), tolerance);
+    let aim = Aim::new(scene, sources.len(), scene.group_mass(group), tolerance);
     let (ruler, window) = aim.ruler(scene)?;
     let worth_it = OVERHEAD * (sources.len() + targets.len()) as f64;
     let targets_per_source = targets.len() as f64 / sources.len() as f64;
@@ -131,7 +133,7 @@ fn thick(scene: &Scene, group: usize, tolerance: f64) -> Option<Thick> {
     } else {
         let in_block = crowd / sources.len() as f64 * (1.0 + targets_per_source);
         let crowding = in_block * (aim.sigma / ruler.side).powi(2) / POINTS_PER_VOLUME;
-        Draft::Sphere(Survey::new(&aim.task(crowding), layout, &sources, &targets)?)
+        Draft::Sphere(Survey::new(&aim.task(crowding)?, layout, &sources, &targets)?)
     };
     let costs = draft.costs();
     let source_runs = ruler.runs(&layout.sources, sources.clone(), 1);
@@ -209,20 +211,27 @@ struct Aim {
     relative: f64,
     /// Largest error of the truncation, as a multiple of √K.
     root: f64,
+    /// Largest kernel of sources that are left out altogether.
+    left_out: f64,
 }
 
 impl Aim {
-    fn new(scene: &Scene, sources: usize, tolerance: f64) -> Self {
+    fn new(scene: &Scene, sources: usize, weight: f64, tolerance: f64) -> Self {
         let sigma = (0.5 * std::f64::consts::LOG2_E / scene.scale).sqrt();
         // A row with a few sources of the usual weight around it will still be certified.
-        Self { sigma, relative: SAMPLING_SHARE * tolerance, root: tolerance / (2.0 * (sources as f64).sqrt()) }
+        Self {
+            sigma,
+            relative: SAMPLING_SHARE * tolerance,
+            root: tolerance / (2.0 * (sources as f64).sqrt()),
+            left_out: LEFT_OUT_SHARE * tolerance / weight,
+        }
     }
 
     /// The same for charts, with points so many times as dense as where the lattice begins to pay.
-    fn task(&self, crowding: f64) -> Task {
+    fn task(&self, crowding: f64) -> Option<Task> {
         // Where points are many, lonely rows are few and may be summed directly.
         let root = self.root * (1.0 + 0.25 * crowding).sqrt().min(MOST_RELAXED);
-        Task { sigma: self.sigma, relative: self.relative, root, crowding }
+        Task::new(self.sigma, self.relative, root, self.left_out, crowding)
     }
 
     /// The cheapest lattice of the plane; for the sphere only cubes to count in.
