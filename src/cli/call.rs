@@ -95,7 +95,8 @@ impl Call<'_> {
         running: &RunArgs,
         work: impl FnOnce(&Caller) -> Result<T, Error> + Send,
     ) -> Result<T, Error> {
-        let caller = Caller { memory: self.memory, listener: self.listener, surface: false };
+        let budget = &running.budget();
+        let caller = Caller { memory: self.memory, listener: self.listener, budget, surface: false };
         running.in_threads(|| work(&caller))
     }
 }

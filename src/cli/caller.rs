@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::Progress;
 use crate::error::Error;
-use crate::io::{ArrowTable, Input, read_small_text};
+use crate::io::{ArrowTable, Budget, Input, read_small_text};
 
 /// Hears what a subcommand has to say while it works.
 pub trait Listener: Sync {
@@ -28,6 +28,8 @@ pub struct Memory {
 pub(super) struct Caller<'a> {
     pub(super) memory: &'a Memory,
     pub(super) listener: &'a dyn Listener,
+    /// Memory for reading.
+    pub(super) budget: &'a Budget,
     /// Whether tuning should score over σ and c around the best too, page or not.
     pub(super) surface: bool,
 }
@@ -37,7 +39,7 @@ impl Caller<'_> {
     pub(super) fn open(&self, path: &Path) -> Result<Input, Error> {
         match self.memory.tables.get(path) {
             Some(table) => Ok(Input::in_memory(path, table.clone())),
-            None => Input::open(path),
+            None => Input::open(path, self.budget),
         }
     }
 

@@ -9,6 +9,7 @@ use super::caller::{Caller, Memory};
 use super::machine::{self, Bytes};
 use super::terminal::{self, Terminal};
 use crate::error::Error;
+use crate::io::Budget;
 
 /// The labelled rows, and the columns of all rows.
 #[derive(Debug, clap::Args)]
@@ -88,7 +89,8 @@ impl RunArgs {
 
     /// Does work for the person at the terminal and shows what came out: as JSON, as text, or not at all.
     pub(super) fn show(&self, work: impl FnOnce(&Caller) -> Result<Told, Error> + Send) -> Result<(), Error> {
-        let caller = Caller { memory: &Memory::default(), listener: &Terminal { quiet: self.quiet }, surface: false };
+        let (memory, listener, budget) = (&Memory::default(), &Terminal { quiet: self.quiet }, &self.budget());
+        let caller = Caller { memory, listener, budget, surface: false };
         let Told { json, text } = self.in_threads(|| work(&caller))?;
         if self.json {
             terminal::print(&(json + "\n"))
@@ -99,10 +101,15 @@ impl RunArgs {
         }
     }
 
+    /// The memory that reading may take.
+    pub(super) fn budget(&self) -> Budget {
+        Budget::new(machine::memory_limit(self.memory_limit))
+    }
+
     /// What is left of the memory limit for a matrix once the rows have theirs.
     pub(super) fn memory_for_matrix(&self, rows: usize, predictions: usize) -> Result<u64, Error> {
         let limit = machine::memory_limit(self.memory_limit);
-        let need = rows as u64 * (BYTES_PER_ROW + predictions as u64 * BYTES_PER_VALUE);
+        let need = (rows as u64).saturating_mul(BYTES_PER_ROW + predictions as u64 * BYTES_PER_VALUE);
         if need > limit {
             return Err(Error::Memory { what: format!("smoothing {rows} rows"), need, limit });
         }

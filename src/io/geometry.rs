@@ -1,7 +1,7 @@
 //! Where the coordinates are: named columns, `GeoParquet` points, or index columns.
 
 use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::{DataType, Field, Float64Type};
+use arrow::datatypes::{DataType, Field, Fields, Float64Type};
 use geo_traits::{CoordTrait, GeometryTrait, GeometryType, PointTrait};
 use serde_json::{Value, json};
 
@@ -114,13 +114,20 @@ impl Input {
         let mut points = Points::default();
         match field.data_type() {
             DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
-                for array in &self.arrays(&[root], as_binary)?[0] {
+                let read = self.arrays(&[root], &[], as_binary)?;
+                points.make_room(self)?;
+                for array in &read.arrays[0] {
                     points.add_wkb(array).map_err(|problem| self.wrong_column(column, &problem, ONLY_POINTS))?;
                 }
             }
             DataType::Struct(fields) if fields.find("x").is_some() && fields.find("y").is_some() => {
                 points.has_z = fields.find("z").is_some();
-                for array in &self.arrays(&[root], |array| Ok(array.clone()))?[0] {
+                if ["x", "y"].iter().any(|axis| !is_double(fields, axis)) {
+                    return Err(self.wrong_column(column, "has points whose x and y are not doubles", ONLY_POINTS));
+                }
+                let read = self.arrays(&[root], &["x", "y"], |array| Ok(array.clone()))?;
+                points.make_room(self)?;
+                for array in &read.arrays[0] {
                     points.add_struct(array).map_err(|problem| self.wrong_column(column, &problem, ONLY_POINTS))?;
                 }
             }
@@ -163,6 +170,10 @@ fn geoarrow(field: &Field) -> Option<Value> {
     Some(json!({"primary_column": field.name(), "columns": {field.name(): described}}))
 }
 
+fn is_double(fields: &Fields, name: &str) -> bool {
+    fields.find(name).is_some_and(|(_, field)| field.data_type() == &DataType::Float64)
+}
+
 fn primary_column(geo: &Value) -> Option<&str> {
     geo.get("primary_column")?.as_str()
 }
@@ -194,6 +205,15 @@ struct Points {
 }
 
 impl Points {
+    /// Makes room for all rows of an input.
+    fn make_room(&mut self, input: &Input) -> Result<(), Error> {
+        let rows = input.rows();
+        input.budget.take(16 * rows as u64, || input.reading())?.keep(u64::MAX);
+        self.x.reserve_exact(rows);
+        self.y.reserve_exact(rows);
+        Ok(())
+    }
+
     fn add_wkb(&mut self, array: &ArrayRef) -> Result<(), String> {
         for bytes in array.as_binary::<i64>() {
             let point = bytes.map(|bytes| self.parse(bytes)).transpose()?;

@@ -4,18 +4,20 @@ use std::path::{Path, PathBuf};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
-use parquet::file::reader::{ChunkReader, Length};
+use parquet::arrow::arrow_reader::ArrowReaderMetadata;
+use parquet::file::metadata::ParquetMetaData;
 
+use super::budget::Budget;
 use super::file::PositionedFile;
-use super::{guarded, shortened};
+use super::guard;
+use super::shortened;
 use crate::error::Error;
 
 /// Parquet files with one schema, in the order of their names, or a table in memory; their rows count through.
 #[derive(Debug)]
 pub struct Input {
     pub(super) source: Source,
+    pub(super) budget: Budget,
     given: PathBuf,
 }
 
@@ -42,11 +44,9 @@ pub(super) struct ParquetFile {
 }
 
 impl ParquetFile {
-    fn open(path: PathBuf) -> Result<Self, Error> {
+    fn open(path: PathBuf, budget: &Budget) -> Result<Self, Error> {
         let reader = PositionedFile::open(&path)?;
-        check_magic(&path, &reader)?;
-        let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Optional);
-        let metadata = guarded(&path, || ArrowReaderMetadata::load(&reader, options))?;
+        let metadata = guard::load(&path, &reader, budget)?;
         Ok(Self { path, reader, metadata })
     }
 
@@ -57,12 +57,13 @@ impl ParquetFile {
 
 impl Input {
     /// Opens a file, all `.parquet` files of a directory, or all files that a glob matches. Only the ends of the files
-    /// are read here.
+    /// are read here. What is read from it stays within the budget.
     ///
     /// # Errors
     /// If nothing matches, a file is no Parquet file, or the files differ in schema.
-    pub fn open(given: &Path) -> Result<Self, Error> {
-        let files = expand(given)?.into_iter().map(ParquetFile::open).collect::<Result<Vec<_>, _>>()?;
+    pub fn open(given: &Path, budget: &Budget) -> Result<Self, Error> {
+        let open = |path| ParquetFile::open(path, budget);
+        let files = expand(given)?.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let first = files[0].parquet().file_metadata().schema();
         if let Some(other) = files.iter().find(|file| file.parquet().file_metadata().schema() != first) {
             return Err(Error::File {
@@ -71,13 +72,13 @@ impl Input {
                 hint: "all files of one input need the same columns in the same order with the same types".to_owned(),
             });
         }
-        Ok(Self { source: Source::Files(files), given: given.to_owned() })
+        Ok(Self { source: Source::Files(files), budget: budget.clone(), given: given.to_owned() })
     }
 
     /// A table in memory, under the name that messages are to call it by.
     #[must_use]
     pub fn in_memory(name: &Path, table: ArrowTable) -> Self {
-        Self { source: Source::Memory(table), given: name.to_owned() }
+        Self { source: Source::Memory(table), budget: Budget::unlimited(), given: name.to_owned() }
     }
 
     /// The files behind it; none for a table in memory.
@@ -123,7 +124,7 @@ impl Input {
                 .iter()
                 .flat_map(|file| file.parquet().row_groups())
                 .map(|group| usize::try_from(group.num_rows()).unwrap_or(0))
-                .sum(),
+                .fold(0, usize::saturating_add),
             Source::Memory(table) => table.batches.iter().map(RecordBatch::num_rows).sum(),
         }
     }
@@ -181,8 +182,9 @@ impl Input {
     }
 
     fn nearest_names(&self, wanted: &str) -> String {
-        let likeness =
-            |name: &str| strsim::normalized_damerau_levenshtein(&wanted.to_lowercase(), &name.to_lowercase());
+        // Comparing takes as much memory as the product of both lengths.
+        let start = |name: &str| name.chars().take(100).collect::<String>().to_lowercase();
+        let likeness = |name: &str| strsim::normalized_damerau_levenshtein(&start(wanted), &start(name));
         let mut names: Vec<&str> = self.schema().fields().iter().map(|field| field.name().as_str()).collect();
         names.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
         match names.first() {
@@ -202,22 +204,6 @@ impl Input {
             more => format!("{}, … and {} more", names[..25].join(", "), more - 25),
         }
     }
-}
-
-/// What is no Parquet file at all deserves a plainer word than the reader has for it.
-fn check_magic(path: &Path, reader: &PositionedFile) -> Result<(), Error> {
-    let len = reader.len();
-    let magic = |start: u64| guarded(path, || reader.get_bytes(start, 4));
-    let problem = |problem: &str, hint: &str| {
-        Err(Error::File { path: path.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() })
-    };
-    if len < 12 || magic(0)?[..3] != *b"PAR" {
-        return problem("is not a Parquet file", "convert it to Parquet first, with pandas, polars or DuckDB say");
-    }
-    if magic(len - 4)?[..3] != *b"PAR" {
-        return problem("is a Parquet file without its end", super::DAMAGED);
-    }
-    Ok(())
 }
 
 /// In what the columns of two files differ.

@@ -22,7 +22,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 use tempfile::NamedTempFile;
 
-use super::guarded;
+use super::guard::guarded;
 use super::input::{Input, ParquetFile};
 use crate::error::Error;
 

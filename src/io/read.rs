@@ -6,12 +6,13 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, RecordBatch, StringArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Float64Type};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::errors::ParquetError;
 use rayon::prelude::*;
 
-use super::guarded;
+use super::budget::{Budget, Taken};
+use super::guard::{Surveyed, guarded, ours};
 use super::input::{ArrowTable, Input, ParquetFile, Source, type_name};
 use crate::error::Error;
 
@@ -49,7 +50,12 @@ pub struct GroupColumn {
 #[derive(Debug, Default)]
 pub struct Groups {
     known: HashMap<String, u32>,
+    /// Memory that the keys take, roughly.
+    bytes: u64,
 }
+
+/// Bytes that a key takes beside its text: a pointer, a length, a capacity, a number, and as much again for empty slots.
+const BYTES_PER_KEY: u64 = 80;
 
 const BATCH: usize = 1 << 16;
 
@@ -68,8 +74,8 @@ impl Input {
             }
             roots.push(root);
         }
-        let arrays = self.arrays(&roots, as_float)?;
-        Ok(names.iter().zip(arrays).map(|(name, parts)| join(name, &parts)).collect())
+        let Columns { arrays, .. } = self.arrays(&roots, &[], as_float)?;
+        names.iter().zip(arrays).map(|(name, parts)| self.join(name, &parts)).collect()
     }
 
     /// What kind of values a column holds.
@@ -87,7 +93,8 @@ impl Input {
         let (root, _) = self.column(name)?;
         let days =
             |array: &ArrayRef| as_float(&strict_cast(&strict_cast(array, &DataType::Date32)?, &DataType::Int32)?);
-        Ok(join(name, &self.arrays(&[root], days)?[0]))
+        let read = self.arrays(&[root], &[], days)?;
+        self.join(name, &read.arrays[0])
     }
 
     /// Reads a column of group keys.
@@ -100,10 +107,17 @@ impl Input {
             let problem = format!("is {}, not a group", type_name(field.data_type()));
             return Err(self.wrong_column(name, &problem, "choose a column of text or numbers"));
         }
-        let arrays = self.arrays(&[root], as_key)?.remove(0);
-        let mut ids = Vec::new();
+        let read = self.arrays(&[root], &[], as_key)?;
+        let arrays = &read.arrays[0];
+        let rows: usize = arrays.iter().map(Array::len).sum();
+        let what = || self.reading();
+        self.budget.take(4 * rows as u64, what)?.keep(u64::MAX);
+        // Every row may have a key of its own.
+        let taken = self.budget.take(read.taken.iter().map(Taken::bytes).sum(), what)?;
+        let before = groups.bytes;
+        let mut ids = Vec::with_capacity(rows);
         let mut first_null = None;
-        for array in &arrays {
+        for array in arrays {
             for key in array.as_string::<i32>() {
                 if key.is_none() {
                     first_null.get_or_insert(ids.len());
@@ -111,84 +125,151 @@ impl Input {
                 ids.push(groups.id(key.unwrap_or_default()));
             }
         }
+        taken.keep(groups.bytes - before);
         Ok(GroupColumn { ids, first_null })
     }
 
-    /// The given top-level columns, each as arrays in row order, after `convert`.
-    pub(super) fn arrays<F>(&self, roots: &[usize], convert: F) -> Result<Vec<Vec<ArrayRef>>, Error>
+    /// What memory is asked for, for messages.
+    pub(super) fn reading(&self) -> String {
+        format!("reading {} rows of {}", self.rows(), self.path().display())
+    }
+
+    /// The given top-level columns, each as arrays in row order, after `convert`; of structs these members alone.
+    pub(super) fn arrays<F>(&self, roots: &[usize], members: &[&str], convert: F) -> Result<Columns, Error>
     where
         F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError> + Sync,
     {
         let parts = match &self.source {
-            Source::Files(files) => from_files(files, roots, &convert)?,
+            Source::Files(files) => {
+                // What the columns take as numbers, and one of them twice while its parts are joined.
+                let need = (self.rows() as u64).saturating_mul(8 * (roots.len() as u64 + 1));
+                drop(self.budget.take(need, || self.reading())?);
+                from_files(files, roots, members, &convert, &self.budget)?
+            }
             Source::Memory(table) => guarded(self.path(), || from_table(table, roots, &convert))?,
         };
-        let mut columns = vec![Vec::new(); roots.len()];
-        for part in parts {
-            for (column, arrays) in columns.iter_mut().zip(part) {
+        let mut columns = Columns { arrays: vec![Vec::new(); roots.len()], taken: Vec::new() };
+        for Part { arrays, taken } in parts {
+            for (column, arrays) in columns.arrays.iter_mut().zip(arrays) {
                 column.extend(arrays);
             }
+            columns.taken.extend(taken);
         }
         Ok(columns)
     }
+
+    fn join(&self, name: &str, parts: &[ArrayRef]) -> Result<Numbers, Error> {
+        let rows = parts.iter().map(Array::len).sum();
+        self.budget.take(8 * rows as u64, || self.reading())?.keep(u64::MAX);
+        let mut numbers = Numbers { name: name.to_owned(), values: Vec::with_capacity(rows), first_null: None };
+        for part in parts {
+            numbers.append(part.as_primitive::<Float64Type>());
+        }
+        Ok(numbers)
+    }
 }
 
-/// Each row group's arrays of each column.
-type Parts = Vec<Vec<Vec<ArrayRef>>>;
+/// Arrays of each column, and the memory that they take.
+pub(super) struct Columns {
+    pub(super) arrays: Vec<Vec<ArrayRef>>,
+    taken: Vec<Taken>,
+}
 
-fn from_files<F>(files: &[ParquetFile], roots: &[usize], convert: &F) -> Result<Parts, Error>
+/// The arrays of each column in a row group or a part of a table.
+struct Part {
+    arrays: Vec<Vec<ArrayRef>>,
+    taken: Option<Taken>,
+}
+
+fn from_files<F>(
+    files: &[ParquetFile],
+    roots: &[usize],
+    members: &[&str],
+    convert: &F,
+    budget: &Budget,
+) -> Result<Vec<Part>, Error>
 where
     F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError> + Sync,
 {
-    let groups = |file| (0..ParquetFile::parquet(file).num_row_groups()).map(move |group| (file, group));
-    let tasks: Vec<(&ParquetFile, usize)> = files.iter().flat_map(groups).collect();
-    tasks.into_par_iter().map(|(file, group)| guarded(&file.path, || row_group(file, group, roots, convert))).collect()
+    let projections: Vec<Projection> = files
+        .iter()
+        .map(|file| guarded(&file.path, || Projection::new(file, roots, members)))
+        .collect::<Result<_, _>>()?;
+    let groups = |it: &'_ Projection| 0..it.file.parquet().num_row_groups();
+    let tasks: Vec<(&Projection, usize)> =
+        projections.iter().flat_map(|it| groups(it).map(move |group| (it, group))).collect();
+    let one = |(projection, group): (&Projection, usize)| {
+        guarded(&projection.file.path, || projection.row_group(group, convert, budget))
+    };
+    tasks.into_par_iter().map(one).collect()
 }
 
-fn from_table<F>(table: &ArrowTable, roots: &[usize], convert: &F) -> Result<Parts, ParquetError>
+fn from_table<F>(table: &ArrowTable, roots: &[usize], convert: &F) -> Result<Vec<Part>, ParquetError>
 where
     F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError> + Sync,
 {
     let one = |batch: &RecordBatch| {
-        roots.iter().map(|&root| Ok(vec![convert(batch.column(root))?])).collect::<Result<_, ParquetError>>()
+        let arrays = roots.iter().map(|&root| Ok(vec![convert(batch.column(root))?]));
+        Ok(Part { arrays: arrays.collect::<Result<_, ParquetError>>()?, taken: None })
     };
     table.batches.par_iter().map(one).collect()
 }
 
-fn row_group<F>(
-    file: &ParquetFile,
-    group: usize,
-    roots: &[usize],
-    convert: &F,
-) -> Result<Vec<Vec<ArrayRef>>, ParquetError>
-where
-    F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError>,
-{
-    let mask = ProjectionMask::roots(file.parquet().file_metadata().schema_descr(), roots.iter().copied());
-    let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(file.reader.clone(), file.metadata.clone())
-        .with_row_groups(vec![group])
-        .with_projection(mask)
-        .with_batch_size(BATCH)
-        .build()?;
-    // A projection comes back in the order of the file, each column once.
-    let mut in_file: Vec<usize> = roots.to_vec();
-    in_file.sort_unstable();
-    in_file.dedup();
-    let position: Vec<usize> = roots.iter().map(|root| in_file.partition_point(|other| other < root)).collect();
-    let mut columns = vec![Vec::new(); roots.len()];
-    let mut rows = 0;
-    for batch in batches {
-        let batch = batch?;
-        rows += batch.num_rows();
-        for (column, &at) in columns.iter_mut().zip(&position) {
-            column.push(convert(batch.column(at))?);
+/// Columns to read from a file.
+struct Projection<'a> {
+    file: &'a ParquetFile,
+    /// The leaves of their trees.
+    leaves: Vec<usize>,
+    levels: FieldLevels,
+    /// Where each column comes back: a projection is in the order of the file, each column once.
+    position: Vec<usize>,
+}
+
+impl<'a> Projection<'a> {
+    fn new(file: &'a ParquetFile, roots: &[usize], members: &[&str]) -> Result<Self, ParquetError> {
+        let schema = file.parquet().file_metadata().schema_descr();
+        let is_wanted = |leaf: &usize| {
+            let path = schema.column(*leaf).path().clone();
+            let member = path.parts().get(1).filter(|_| !members.is_empty());
+            roots.contains(&schema.get_column_root_idx(*leaf))
+                && member.is_none_or(|member| members.contains(&member.as_str()))
+        };
+        let leaves: Vec<usize> = (0..schema.num_columns()).filter(is_wanted).collect();
+        let mask = ProjectionMask::leaves(schema, leaves.iter().copied());
+        let levels = parquet_to_arrow_field_levels(schema, mask, Some(file.metadata.schema().fields()))?;
+        let mut in_file: Vec<usize> = roots.to_vec();
+        in_file.sort_unstable();
+        in_file.dedup();
+        let position = roots.iter().map(|root| in_file.partition_point(|other| other < root)).collect();
+        Ok(Self { file, leaves, levels, position })
+    }
+
+    fn row_group<F>(&self, group: usize, convert: &F, budget: &Budget) -> Result<Part, ParquetError>
+    where
+        F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError>,
+    {
+        let what = || format!("reading {}", self.file.path.display());
+        let surveyed = Surveyed::new(self.file, group, &self.leaves, BATCH, budget)?;
+        let batches =
+            ParquetRecordBatchReader::try_new_with_row_groups(&self.levels, &surveyed, surveyed.batch, None)?;
+        let mut arrays = vec![Vec::new(); self.position.len()];
+        let mut taken = budget.take(0, what).map_err(ours)?;
+        let mut rows = 0;
+        for batch in batches {
+            let batch = batch?;
+            rows += batch.num_rows();
+            for (column, &at) in arrays.iter_mut().zip(&self.position) {
+                let array = convert(batch.column(at))?;
+                taken.grow(array.get_array_memory_size() as u64, what).map_err(ours)?;
+                column.push(array);
+            }
         }
+        let claimed = self.file.parquet().row_group(group).num_rows();
+        if rows as i64 != claimed {
+            return Err(ParquetError::General(format!("row group {group} claims {claimed} rows but holds {rows}")));
+        }
+        Ok(Part { arrays, taken: Some(taken) })
     }
-    let claimed = file.parquet().row_group(group).num_rows();
-    if rows as i64 != claimed {
-        return Err(ParquetError::General(format!("row group {group} claims {claimed} rows but holds {rows}")));
-    }
-    Ok(columns)
 }
 
 fn is_numeric(data_type: &DataType) -> bool {
@@ -217,18 +298,6 @@ fn as_key(array: &ArrayRef) -> Result<ArrayRef, ParquetError> {
         |value: f64| if value.fract() == 0.0 && value.abs() < 9e15 { format!("{value:.0}") } else { value.to_string() };
     let keys: StringArray = floats.as_primitive::<Float64Type>().iter().map(|value| value.map(key)).collect();
     Ok(Arc::new(keys))
-}
-
-fn join(name: &str, parts: &[ArrayRef]) -> Numbers {
-    let mut numbers = Numbers {
-        name: name.to_owned(),
-        values: Vec::with_capacity(parts.iter().map(Array::len).sum()),
-        first_null: None,
-    };
-    for part in parts {
-        numbers.append(part.as_primitive::<Float64Type>());
-    }
-    numbers
 }
 
 impl Numbers {
@@ -265,6 +334,7 @@ impl Groups {
         }
         let id = self.known.len() as u32;
         self.known.insert(key.to_owned(), id);
+        self.bytes += key.len() as u64 + BYTES_PER_KEY;
         id
     }
 }

@@ -59,7 +59,7 @@ impl HomeArgs {
         for (name, bytes) in SAMPLE {
             let path = folder.path().join(name);
             Output::create(&path, false, &[])?.write_bytes(bytes)?;
-            inputs.push(Input::open(&path)?);
+            inputs.push(caller.open(&path)?);
         }
         Ok((inputs, Some(folder)))
     }

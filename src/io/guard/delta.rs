@@ -1,0 +1,34 @@
+//! Lengths of text, packed as differences. The crate makes room for as many as the page's own count says, which may be
+//! anything: it must not be more than the page has values.
+
+use super::thrift::{Broken, Thrift};
+
+/// Whether `streams` lists of lengths, one after the other, have at most `values` each.
+pub(super) fn is_sound(page: &[u8], streams: usize, values: u64) -> bool {
+    let mut rest = page;
+    (0..streams).all(|_| stream(rest, values).is_ok_and(|end| rest.get(end..).map(|after| rest = after).is_some()))
+}
+
+/// Where a list of lengths ends, as the crate finds it.
+fn stream(bytes: &[u8], most: u64) -> Result<usize, Broken> {
+    let mut numbers = Thrift::new(bytes);
+    let (block, parts, values) = (numbers.varint()?, numbers.varint()?, numbers.varint()?);
+    numbers.integer()?;
+    if parts == 0 || block / parts == 0 || values > most {
+        return Err(Broken::Nonsense);
+    }
+    let (parts, in_part) = (usize::try_from(parts).map_err(|_| Broken::Nonsense)?, block / parts);
+    let mut left = values.saturating_sub(1);
+    while left > 0 {
+        numbers.integer()?;
+        let mut size = 0_u64;
+        for &width in numbers.take(parts)? {
+            if left > 0 {
+                size = size.saturating_add((u64::from(width)).saturating_mul(in_part) / 8);
+            }
+            left = left.saturating_sub(in_part);
+        }
+        numbers.take(usize::try_from(size).map_err(|_| Broken::Nonsense)?)?;
+    }
+    Ok(bytes.len() - numbers.left())
+}

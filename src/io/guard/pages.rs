@@ -1,0 +1,130 @@
+//! The pages of a column on their way to the Parquet crate's decoders, each checked before and after it is unpacked.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::basic::{Compression, Encoding};
+use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::reader::ChunkReader;
+use parquet::file::serialized_reader::SerializedPageReader;
+
+use super::header::{Header, Headers, Kind};
+use super::{delta, unpack};
+use crate::io::file::PositionedFile;
+
+/// Pages of one column, one after the other: what an index says of their places is not trusted.
+pub(super) struct CheckedPages {
+    file: PositionedFile,
+    headers: Headers,
+    pages: SerializedPageReader<PositionedFile>,
+    codec: Compression,
+    /// Levels that stand in front of the values, each behind its length, in data pages of the first version.
+    levels: usize,
+    room: u64,
+}
+
+impl CheckedPages {
+    pub(super) fn new(
+        file: &PositionedFile,
+        metadata: &ColumnChunkMetaData,
+        headers: Headers,
+        room: u64,
+    ) -> Result<Self> {
+        let column = metadata.column_descr();
+        Ok(Self {
+            file: file.clone(),
+            headers,
+            pages: SerializedPageReader::new(Arc::new(file.clone()), metadata, 0, None)?,
+            codec: metadata.compression(),
+            levels: usize::from(column.max_def_level() > 0) + usize::from(column.max_rep_level() > 0),
+            room,
+        })
+    }
+
+    /// Sees to it that a page does not unpack to more than it claims, where the crate would not stop.
+    fn check_packed(&self, header: &Header) -> Result<()> {
+        if !header.is_packed || unpack::most(self.codec, header.packed) <= self.room.max(header.unpacked) {
+            return Ok(());
+        }
+        let length = (header.packed - header.levels) as usize;
+        let packed = self.file.get_bytes(header.start + header.levels, length)?;
+        unpack::check(self.codec, &packed, header.unpacked - header.levels)
+    }
+
+    fn check_unpacked(&self, page: &Page) -> Result<()> {
+        let streams = match page.encoding() {
+            Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
+            Encoding::DELTA_BYTE_ARRAY => 2,
+            _ => return Ok(()),
+        };
+        match self.values(page) {
+            Some(values) if delta::is_sound(&values, streams, u64::from(page.num_values())) => Ok(()),
+            _ => Err(ParquetError::General("the lengths of texts make no sense".to_owned())),
+        }
+    }
+
+    /// The bytes of a page behind its levels.
+    fn values(&self, page: &Page) -> Option<Bytes> {
+        let mut start = match page {
+            Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
+                def_levels_byte_len.checked_add(*rep_levels_byte_len)? as usize
+            }
+            _ => 0,
+        };
+        let bytes = page.buffer();
+        if matches!(page, Page::DataPage { .. }) {
+            for _ in 0..self.levels {
+                let length = bytes.get(start..)?.first_chunk::<4>()?;
+                start = start.checked_add(4)?.checked_add(u32::from_le_bytes(*length) as usize)?;
+            }
+        }
+        (start <= bytes.len()).then(|| bytes.slice(start..))
+    }
+}
+
+impl Iterator for CheckedPages {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for CheckedPages {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        while let Some(header) = self.headers.next()? {
+            // The crate leaves these out too.
+            if header.kind != Kind::Index {
+                self.check_packed(&header)?;
+                break;
+            }
+        }
+        let page = self.pages.get_next_page()?;
+        page.as_ref().map_or(Ok(()), |page| self.check_unpacked(page))?;
+        Ok(page)
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.headers.next()?;
+        self.pages.skip_next_page()
+    }
+}
+
+/// The pages of the one row group that is read at a time.
+pub(super) struct OneChunk(pub(super) Option<CheckedPages>);
+
+impl Iterator for OneChunk {
+    type Item = Result<Box<dyn PageReader>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.take().map(|pages| Ok(Box::new(pages) as Box<dyn PageReader>))
+    }
+}
+
+impl PageIterator for OneChunk {}

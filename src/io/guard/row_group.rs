@@ -1,0 +1,98 @@
+//! A row group on its way to the Parquet crate's readers.
+
+use parquet::arrow::arrow_reader::RowGroups;
+use parquet::basic::Compression;
+use parquet::column::page::PageIterator;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+
+use super::pages::OneChunk;
+use super::survey::Chunk;
+use super::{OTHER_CODECS, ours};
+use crate::error::Error;
+use crate::io::budget::{Budget, Taken};
+use crate::io::input::ParquetFile;
+use crate::io::shortened;
+
+/// A row group that was surveyed: columns that hold as many rows as it claims, and memory for reading them.
+pub(in crate::io) struct Surveyed<'a> {
+    file: &'a ParquetFile,
+    group: usize,
+    /// Rows to read at a time.
+    pub(in crate::io) batch: usize,
+    room: u64,
+    _taken: [Taken; 2],
+}
+
+/// Bytes that a row takes beside its values while it is read: levels, offsets, and the value as it was converted.
+const BYTES_PER_ROW: u64 = 64;
+
+impl<'a> Surveyed<'a> {
+    /// Surveys these columns of a row group, and takes memory for reading them, at most `most` rows at a time.
+    pub(in crate::io) fn new(
+        file: &'a ParquetFile,
+        group: usize,
+        leaves: &[usize],
+        most: usize,
+        budget: &Budget,
+    ) -> Result<Self, ParquetError> {
+        let what = || format!("reading {}", file.path.display());
+        let rows = file.parquet().row_group(group).num_rows();
+        let room = budget.share();
+        let chunks: Vec<Chunk> = leaves.iter().map(|leaf| chunk(file, group, *leaf, room)).collect::<Result<_, _>>()?;
+        let (mut page, mut row) = (0, 0);
+        for chunk in &chunks {
+            let survey = chunk.survey()?;
+            if i64::try_from(survey.values) != Ok(rows) {
+                let column = shortened(&chunk.metadata.column_descr().path().string(), 80);
+                let problem = format!("row group {group} claims {rows} rows but column '{column}' holds {}", survey.values);
+                return Err(ParquetError::General(problem));
+            }
+            page += survey.page;
+            row += BYTES_PER_ROW + 2 * survey.value;
+        }
+        let pages = budget.take(page, what).map_err(ours)?;
+        for chunk in &chunks {
+            row += 2 * chunk.longest_in_dictionary()?;
+        }
+        let batch = (room / row.max(1)).clamp(1, most as u64);
+        let rows = budget.take(batch.saturating_mul(row), what).map_err(ours)?;
+        Ok(Self { file, group, batch: batch as usize, room, _taken: [pages, rows] })
+    }
+}
+
+fn chunk(file: &ParquetFile, group: usize, leaf: usize, room: u64) -> Result<Chunk<'_>, ParquetError> {
+    let metadata = file.parquet().row_group(group).column(leaf);
+    let column = || shortened(&metadata.column_descr().path().string(), 80);
+    if metadata.compression() == Compression::LZO {
+        return Err(ours(Error::Column {
+            path: file.path.clone(),
+            column: column(),
+            problem: "is compressed with LZO, which is not supported".to_owned(),
+            hint: OTHER_CODECS.to_owned(),
+        }));
+    }
+    if metadata.column_descr().max_rep_level() > 0 {
+        return Err(ParquetError::General(format!("column '{}' has several values in a row", column())));
+    }
+    Ok(Chunk { file: &file.reader, metadata, room })
+}
+
+impl RowGroups for Surveyed<'_> {
+    fn num_rows(&self) -> usize {
+        usize::try_from(self.file.parquet().row_group(self.group).num_rows()).unwrap_or(0)
+    }
+
+    fn column_chunks(&self, leaf: usize) -> Result<Box<dyn PageIterator>, ParquetError> {
+        let pages = chunk(self.file, self.group, leaf, self.room)?.pages()?;
+        Ok(Box::new(OneChunk(Some(pages))))
+    }
+
+    fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
+        Box::new(std::iter::once(self.file.parquet().row_group(self.group)))
+    }
+
+    fn metadata(&self) -> &ParquetMetaData {
+        self.file.parquet()
+    }
+}

@@ -1,0 +1,181 @@
+//! A walk over Thrift's compact encoding that trusts no count and no depth. It takes nothing but what the given shapes
+//! allow: the Parquet crate reads fields by their numbers alone, and must not come to see other counts than we did.
+
+/// Why a walk ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Broken {
+    /// The bytes end too soon.
+    Short,
+    /// No writer writes that.
+    Nonsense,
+}
+
+type Walk<T> = Result<T, Broken>;
+
+/// What a field holds.
+#[derive(Debug)]
+pub(super) enum Shape {
+    Flag,
+    Byte,
+    /// Of 16, 32 or 64 bits: all are written alike.
+    Integer,
+    Double,
+    Bytes,
+    List(&'static Shape),
+    Struct(&'static [Field]),
+}
+
+/// A field of a struct: its number, its name for the visitor, and what it holds.
+#[derive(Debug)]
+pub(super) struct Field(pub(super) i16, pub(super) &'static str, pub(super) Shape);
+
+/// Hears what is there.
+pub(super) trait Visitor {
+    /// A flag or an integer.
+    fn number(&mut self, _name: &'static str, _value: i64) {}
+    /// A list of so many elements begins.
+    fn list(&mut self, _name: &'static str, _size: usize) {}
+    /// A struct begins, alone or as the next element of a list.
+    fn structure(&mut self, _name: &'static str) {}
+}
+
+/// The depth to which unknown fields are followed, as in the Parquet crate.
+const MOST_UNKNOWN_LEVELS: usize = 64;
+
+/// Bytes being walked over.
+pub(super) struct Thrift<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Thrift<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// Bytes not yet walked over.
+    pub(super) fn left(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Walks over a struct with these fields, in the order of their numbers as every writer has them.
+    pub(super) fn structure(&mut self, fields: &[Field], visitor: &mut dyn Visitor) -> Walk<()> {
+        let mut last = 0;
+        while let Some((id, kind)) = self.field(last)? {
+            match fields.iter().find(|Field(known, ..)| *known == id) {
+                Some(Field(_, name, shape)) => self.value(name, shape, kind, visitor)?,
+                None => self.skip(kind, MOST_UNKNOWN_LEVELS)?,
+            }
+            last = id;
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, name: &'static str, shape: &Shape, kind: u8, visitor: &mut dyn Visitor) -> Walk<()> {
+        match (shape, kind) {
+            (Shape::Flag, 1 | 2) => visitor.number(name, i64::from(kind == 1)),
+            (Shape::Byte, 3) => visitor.number(name, i64::from(self.byte()? as i8)),
+            (Shape::Integer, 4..=6) => visitor.number(name, self.integer()?),
+            (Shape::Double, 7) => drop(self.take(8)?),
+            (Shape::Bytes, 8) => self.skip_bytes()?,
+            (Shape::List(element), 9) => {
+                let (kind, size) = self.list()?;
+                visitor.list(name, size);
+                for _ in 0..size {
+                    self.value(name, element, kind, visitor)?;
+                }
+            }
+            (Shape::Struct(fields), 12) => {
+                visitor.structure(name);
+                self.structure(fields, visitor)?;
+            }
+            _ => return Err(Broken::Nonsense),
+        }
+        Ok(())
+    }
+
+    /// The number and the kind of the next field of a struct, `None` at its end.
+    fn field(&mut self, last: i16) -> Walk<Option<(i16, u8)>> {
+        let byte = self.byte()?;
+        let (step, kind) = (i16::from(byte >> 4), byte & 0xf);
+        if kind == 0 {
+            return Ok(None);
+        }
+        let id = match step {
+            0 => i16::try_from(self.integer()?).ok(),
+            _ => last.checked_add(step),
+        };
+        id.filter(|id| *id > last).map(|id| Some((id, kind))).ok_or(Broken::Nonsense)
+    }
+
+    /// The kind and the number of elements: every one takes a byte at least.
+    fn list(&mut self) -> Walk<(u8, usize)> {
+        let byte = self.byte()?;
+        let size = if byte >> 4 == 15 { self.varint()? } else { u64::from(byte >> 4) };
+        match usize::try_from(size) {
+            Ok(size) if size <= self.left() => Ok((byte & 0xf, size)),
+            _ => Err(Broken::Short),
+        }
+    }
+
+    /// Walks over a field that no shape tells of. Sets, maps and lists of flags are nowhere in Parquet's footers and headers.
+    fn skip(&mut self, kind: u8, levels: usize) -> Walk<()> {
+        let levels = levels.checked_sub(1).ok_or(Broken::Nonsense)?;
+        match kind {
+            1 | 2 => {}
+            3 => drop(self.byte()?),
+            4..=6 => drop(self.varint()?),
+            7 => drop(self.take(8)?),
+            8 => self.skip_bytes()?,
+            9 => {
+                let (kind, size) = self.list()?;
+                if size > 0 && matches!(kind, 1 | 2) {
+                    return Err(Broken::Nonsense);
+                }
+                for _ in 0..size {
+                    self.skip(kind, levels)?;
+                }
+            }
+            12 => {
+                while let Some((_, kind)) = self.field(0)? {
+                    self.skip(kind, levels)?;
+                }
+            }
+            _ => return Err(Broken::Nonsense),
+        }
+        Ok(())
+    }
+
+    fn skip_bytes(&mut self) -> Walk<()> {
+        let length = usize::try_from(self.varint()?).map_err(|_| Broken::Short)?;
+        self.take(length).map(drop)
+    }
+
+    pub(super) fn take(&mut self, count: usize) -> Walk<&'a [u8]> {
+        let (taken, rest) = self.bytes.split_at_checked(count).ok_or(Broken::Short)?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    fn byte(&mut self) -> Walk<u8> {
+        Ok(self.take(1)?[0])
+    }
+
+    /// A number in groups of seven bits, the lowest first.
+    pub(super) fn varint(&mut self) -> Walk<u64> {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(Broken::Nonsense)
+    }
+
+    /// A number whose lowest bit is its sign.
+    pub(super) fn integer(&mut self) -> Walk<i64> {
+        let value = self.varint()?;
+        Ok((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+}
