@@ -8,7 +8,7 @@ PYTHON_VENV := target/python-venv
 WHEELS := target/wheels
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
-.PHONY: test test-rust test-interop test-python wheel notebook sweep check bench
+.PHONY: test test-rust test-interop test-python wheel notebook sweep hostile check bench
 
 # Without Python 3 the other parts are skipped and said so; CI demands them.
 ifeq ($(CI)$(shell python3 -c 'import venv, ensurepip; print("here")' 2>/dev/null),)
@@ -31,6 +31,12 @@ sweep:
 test-interop: $(VENV)/ready
 	cargo build --release $(SCOPE)
 	$(VENV)/bin/python -m pytest -q -rs tests/interop
+
+# Ten thousand damaged files for each codec; `make test` tries three hundred.
+hostile: export FLIPPED_FILES := 10000
+hostile: $(VENV)/ready
+	cargo build --release
+	$(VENV)/bin/python -m pytest -q -s tests/interop/test_flipped_parquet.py
 
 $(VENV)/ready: tests/interop/requirements.txt
 	python3 -m venv $(VENV)

@@ -22,7 +22,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 use tempfile::NamedTempFile;
 
-use super::guard::guarded;
+use super::guard::{check_pages, guarded};
 use super::input::{Input, ParquetFile};
 use crate::error::Error;
 
@@ -286,6 +286,7 @@ fn copy_columns<W: std::io::Write + Send>(
     let metadata = file.parquet();
     let row_group = metadata.row_group(group);
     for (at, chunk) in row_group.columns().iter().enumerate() {
+        check_pages(file, group, at)?;
         let copied = ColumnCloseResult {
             bytes_written: u64::try_from(chunk.compressed_size()).unwrap_or(0),
             rows_written: u64::try_from(row_group.num_rows()).unwrap_or(0),

@@ -250,8 +250,7 @@ impl<'a> Projection<'a> {
     {
         let what = || format!("reading {}", self.file.path.display());
         let surveyed = Surveyed::new(self.file, group, &self.leaves, BATCH, budget)?;
-        let batches =
-            ParquetRecordBatchReader::try_new_with_row_groups(&self.levels, &surveyed, surveyed.batch, None)?;
+        let batches = ParquetRecordBatchReader::try_new_with_row_groups(&self.levels, &surveyed, surveyed.batch, None)?;
         let mut arrays = vec![Vec::new(); self.position.len()];
         let mut taken = budget.take(0, what).map_err(ours)?;
         let mut rows = 0;

@@ -23,7 +23,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::reader::{ChunkReader, Length};
 
-pub(super) use self::row_group::Surveyed;
+pub(super) use self::row_group::{Surveyed, check_pages};
 use super::budget::Budget;
 use super::file::PositionedFile;
 use super::{DAMAGED, one_line};
@@ -63,7 +63,10 @@ pub(super) fn load(path: &Path, file: &PositionedFile, budget: &Budget) -> Resul
     footer::check(path, &bytes, budget)?;
     guarded(path, || {
         let parsed = ParquetMetaDataReader::decode_metadata(&bytes)?;
-        metadata::check(&parsed, start)?;
+        let rows = metadata::check(&parsed, start)?;
+        // Whoever opens a file reads a number from each of its rows at least.
+        let need = rows.saturating_mul(8);
+        drop(budget.take(need, || format!("reading {rows} rows of {}", path.display())).map_err(ours)?);
         let parsed = page_index::read(path, file, parsed, budget)?;
         ArrowReaderMetadata::try_new(Arc::new(parsed), ArrowReaderOptions::new())
     })

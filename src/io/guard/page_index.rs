@@ -27,7 +27,8 @@ pub(super) fn read(
     let what = || format!("reading the page index of {}", path.display());
     let need = span(&metadata).saturating_mul(1 + BYTES_PER_INDEX_BYTE);
     let taken = budget.take(need, what).map_err(ours)?;
-    let mut reader = ParquetMetaDataReader::new_with_metadata(metadata).with_page_index_policy(PageIndexPolicy::Optional);
+    let mut reader =
+        ParquetMetaDataReader::new_with_metadata(metadata).with_page_index_policy(PageIndexPolicy::Optional);
     reader.read_page_indexes(file)?;
     let metadata = reader.finish()?;
     check(&metadata)?;

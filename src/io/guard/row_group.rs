@@ -6,6 +6,7 @@ use parquet::column::page::PageIterator;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
+use super::metadata::name;
 use super::pages::OneChunk;
 use super::survey::Chunk;
 use super::{OTHER_CODECS, ours};
@@ -38,14 +39,16 @@ impl<'a> Surveyed<'a> {
     ) -> Result<Self, ParquetError> {
         let what = || format!("reading {}", file.path.display());
         let rows = file.parquet().row_group(group).num_rows();
-        let room = budget.share();
+        let share = budget.share();
+        // A page that no reader should unpack may take all that a thread could have.
+        let room = 2 * share;
         let chunks: Vec<Chunk> = leaves.iter().map(|leaf| chunk(file, group, *leaf, room)).collect::<Result<_, _>>()?;
         let (mut page, mut row) = (0, 0);
         for chunk in &chunks {
             let survey = chunk.survey()?;
             if i64::try_from(survey.values) != Ok(rows) {
-                let column = shortened(&chunk.metadata.column_descr().path().string(), 80);
-                let problem = format!("row group {group} claims {rows} rows but column '{column}' holds {}", survey.values);
+                let (column, found) = (name(chunk.metadata), survey.values);
+                let problem = format!("row group {group} claims {rows} rows but column {column} holds {found}");
                 return Err(ParquetError::General(problem));
             }
             page += survey.page;
@@ -55,7 +58,8 @@ impl<'a> Surveyed<'a> {
         for chunk in &chunks {
             row += 2 * chunk.longest_in_dictionary()?;
         }
-        let batch = (room / row.max(1)).clamp(1, most as u64);
+        // The crate makes room for a whole batch, however few rows there are.
+        let batch = (share / row.max(1)).clamp(1, (most as u64).min(rows.max(1) as u64));
         let rows = budget.take(batch.saturating_mul(row), what).map_err(ours)?;
         Ok(Self { file, group, batch: batch as usize, room, _taken: [pages, rows] })
     }
@@ -63,19 +67,30 @@ impl<'a> Surveyed<'a> {
 
 fn chunk(file: &ParquetFile, group: usize, leaf: usize, room: u64) -> Result<Chunk<'_>, ParquetError> {
     let metadata = file.parquet().row_group(group).column(leaf);
-    let column = || shortened(&metadata.column_descr().path().string(), 80);
     if metadata.compression() == Compression::LZO {
         return Err(ours(Error::Column {
             path: file.path.clone(),
-            column: column(),
+            column: shortened(&metadata.column_descr().path().string(), 80),
             problem: "is compressed with LZO, which is not supported".to_owned(),
             hint: OTHER_CODECS.to_owned(),
         }));
     }
     if metadata.column_descr().max_rep_level() > 0 {
-        return Err(ParquetError::General(format!("column '{}' has several values in a row", column())));
+        return Err(ParquetError::General(format!("column {} has several values in a row", name(metadata))));
     }
     Ok(Chunk { file: &file.reader, metadata, room })
+}
+
+/// Refuses a column of a row group whose pages are not what its metadata say. For columns that are copied: their pages are
+/// not unpacked, and their checksums go with them.
+pub(in crate::io) fn check_pages(file: &ParquetFile, group: usize, leaf: usize) -> Result<(), ParquetError> {
+    let metadata = file.parquet().row_group(group).column(leaf);
+    let survey = Chunk { file: &file.reader, metadata, room: 0 }.survey()?;
+    if i64::try_from(survey.values) == Ok(metadata.num_values()) {
+        return Ok(());
+    }
+    let claims = format!("claims {} values but holds {}", metadata.num_values(), survey.values);
+    Err(ParquetError::General(format!("column {} of row group {group} {claims}", name(metadata))))
 }
 
 impl RowGroups for Surveyed<'_> {
