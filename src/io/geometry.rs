@@ -40,6 +40,9 @@ const USUAL_NAMES: [(&str, &str); 4] = [("latitude", "longitude"), ("lat", "lon"
 /// Coordinate reference systems in which x is longitude and y latitude in degrees on (nearly) WGS 84.
 const DEGREES: [&str; 4] = ["OGC:CRS84", "OGC:CRS84h", "EPSG:4326", "EPSG:4979"];
 
+/// Bytes that a letter of JSON may take once it is parsed: a list of digits takes 32 for every two.
+const BYTES_PER_LETTER: u64 = 16;
+
 impl Input {
     /// Finds and reads the coordinates.
     ///
@@ -95,7 +98,11 @@ impl Input {
         let parse =
             |text| serde_json::from_str(text).map_err(|error| self.bad_geo(&format!("is not valid JSON: {error}")));
         match self.key_value("geo") {
-            Some(text) => parse(text).map(Some),
+            Some(text) => {
+                let need = (text.len() as u64).saturating_mul(BYTES_PER_LETTER);
+                drop(self.budget.take(need, || format!("reading the metadata of {}", self.path().display()))?);
+                parse(text).map(Some)
+            }
             None => Ok(self.schema().fields().iter().find_map(|field| geoarrow(field))),
         }
     }

@@ -24,7 +24,17 @@ fn one_line(message: &str) -> String {
     shortened(&line, 300)
 }
 
-/// The beginning of a text that may be kilobytes long.
+/// The beginning of a text that may be kilobytes long, for a line of a message.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most { text.to_owned() } else { text.chars().take(most).collect::<String>() + "…" }
+    let mut shown: String = text.chars().take(most).map(harmless).collect();
+    if text.chars().nth(most).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Control characters in a file's names would break the line, or command the terminal.
+fn harmless(letter: char) -> char {
+    let breaks = letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}');
+    if breaks { char::REPLACEMENT_CHARACTER } else { letter }
 }

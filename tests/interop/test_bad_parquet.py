@@ -128,6 +128,14 @@ def test_18_every_encoding(smooth, written, kind, encoding, version):
         assert abs(found[group == g] - alone.smoothed).max() <= 1e-6 * np.ptp(column(test, "xgb"))
 
 
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_18_many_small_pages(smooth, written, version):
+    """Headers lie at all distances from where the last look ended."""
+    test = test_rows(3000)
+    path = written(test, data_page_size=1, write_batch_size=1, use_dictionary=False, compression="none", data_page_version=version)
+    Reference(test).assert_close(smooth(path, memory_limit="100MiB"))
+
+
 ARROW_GARBAGE = {
     "not base64": lambda text: b"!" * len(text),
     "zeros": lambda text: b"A" * len(text),

@@ -32,3 +32,28 @@ fn stream(bytes: &[u8], most: u64) -> Result<usize, Broken> {
     }
     Ok(bytes.len() - numbers.left())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three lengths: blocks of 128 in 4 parts, no bits for the differences.
+    const THREE: &[u8] = &[0x80, 1, 4, 3, 0, 0, 0, 0, 0, 0];
+
+    #[test]
+    fn no_more_lengths_than_values() {
+        assert!(is_sound(THREE, 1, 3));
+        assert!(!is_sound(THREE, 1, 2));
+        assert!(!is_sound(&THREE[..9], 1, 3));
+        assert!(!is_sound(THREE, 2, 3));
+        let two = [THREE, THREE].concat();
+        assert!(is_sound(&two, 2, 3));
+        assert!(!is_sound(&two, 2, 2));
+    }
+
+    #[test]
+    fn parts_without_values_do_not_go_on_for_ever() {
+        assert!(!is_sound(&[1, 4, 3, 0, 0, 0, 0, 0, 0], 1, 3));
+        assert!(!is_sound(&[0x80, 1, 0, 3, 0, 0], 1, 3));
+    }
+}

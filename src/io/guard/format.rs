@@ -13,7 +13,7 @@ pub(super) static FILE: &[Field] = &[
     Field(2, "schema", List(&Struct(SCHEMA_ELEMENT))),
     unnamed(3, Integer),
     Field(4, "row_groups", List(&Struct(ROW_GROUP))),
-    unnamed(5, List(&Struct(KEY_VALUE))),
+    Field(5, "pairs", List(&Struct(KEY_VALUE))),
     unnamed(6, Bytes),
     unnamed(7, List(&Struct(&[]))),
     Field(8, "encryption", Struct(&[])),
@@ -69,13 +69,13 @@ static COLUMN_CHUNK: &[Field] = &[
 
 static COLUMN: &[Field] = &[
     unnamed(1, Integer),
-    unnamed(2, List(&Integer)),
+    Field(2, "numbers", List(&Integer)),
     unnamed(3, List(&Bytes)),
     Field(4, "codec", Integer),
     unnamed(5, Integer),
     unnamed(6, Integer),
     unnamed(7, Integer),
-    unnamed(8, List(&Struct(KEY_VALUE))),
+    Field(8, "pairs", List(&Struct(KEY_VALUE))),
     unnamed(9, Integer),
     unnamed(10, Integer),
     unnamed(11, Integer),
@@ -83,8 +83,11 @@ static COLUMN: &[Field] = &[
     unnamed(13, List(&Struct(&[unnamed(1, Integer), unnamed(2, Integer), unnamed(3, Integer)]))),
     unnamed(14, Integer),
     unnamed(15, Integer),
-    unnamed(16, Struct(&[unnamed(1, Integer), unnamed(2, List(&Integer)), unnamed(3, List(&Integer))])),
-    unnamed(17, Struct(&[unnamed(1, Struct(BOX)), unnamed(2, List(&Integer))])),
+    unnamed(
+        16,
+        Struct(&[unnamed(1, Integer), Field(2, "numbers", List(&Integer)), Field(3, "numbers", List(&Integer))]),
+    ),
+    unnamed(17, Struct(&[unnamed(1, Struct(BOX)), Field(2, "numbers", List(&Integer))])),
 ];
 
 static STATISTICS: &[Field] = &[

@@ -11,6 +11,10 @@ use crate::io::file::PositionedFile;
 /// Bytes to read in search of a header: most take some 30, or 100 with statistics.
 const FIRST_LOOK: u64 = 1 << 10;
 
+/// How much more to read where a header did not end, and when to stop: statistics may hold long texts.
+const MORE: u64 = 16;
+const MOST: u64 = 1 << 24;
+
 /// What a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -69,17 +73,19 @@ impl Headers {
                     self.at = start + header.packed;
                     return Ok(Some(header));
                 }
-                Err(Broken::Short) if (bytes.len() as u64) < self.end - self.at => size = 16 * bytes.len() as u64,
+                Err(Broken::Short) if (bytes.len() as u64) < MOST.min(self.end - self.at) => {
+                    size = MORE * FIRST_LOOK.max(bytes.len() as u64);
+                }
                 Err(_) => return Err(nonsense(self.at)),
             }
         }
     }
 
-    /// The bytes from here on: what is left in the window, unless more are wanted.
+    /// The bytes from here on: at first what is left in the window.
     fn look(&mut self, size: u64) -> Result<Bytes, ParquetError> {
         let (start, window) = &self.window;
         let offset = (self.at - start) as usize;
-        if offset < window.len() && (size == FIRST_LOOK || self.at + size <= start + window.len() as u64) {
+        if offset < window.len() && size == FIRST_LOOK {
             return Ok(window.slice(offset..));
         }
         let bytes = self.file.get_bytes(self.at, size.min(self.end - self.at) as usize)?;

@@ -38,22 +38,12 @@ impl<'a> Surveyed<'a> {
         budget: &Budget,
     ) -> Result<Self, ParquetError> {
         let what = || format!("reading {}", file.path.display());
-        let rows = file.parquet().row_group(group).num_rows();
         let share = budget.share();
-        // A page that no reader should unpack may take all that a thread could have.
+        // A page that unpacks to more than it claims may take all that a thread could have.
         let room = 2 * share;
         let chunks: Vec<Chunk> = leaves.iter().map(|leaf| chunk(file, group, *leaf, room)).collect::<Result<_, _>>()?;
-        let (mut page, mut row) = (0, 0);
-        for chunk in &chunks {
-            let survey = chunk.survey()?;
-            if i64::try_from(survey.values) != Ok(rows) {
-                let (column, found) = (name(chunk.metadata), survey.values);
-                let problem = format!("row group {group} claims {rows} rows but column {column} holds {found}");
-                return Err(ParquetError::General(problem));
-            }
-            page += survey.page;
-            row += BYTES_PER_ROW + 2 * survey.value;
-        }
+        let rows = file.parquet().row_group(group).num_rows();
+        let (page, mut row) = survey(&chunks, group, rows)?;
         let pages = budget.take(page, what).map_err(ours)?;
         for chunk in &chunks {
             row += 2 * chunk.longest_in_dictionary()?;
@@ -63,6 +53,22 @@ impl<'a> Surveyed<'a> {
         let rows = budget.take(batch.saturating_mul(row), what).map_err(ours)?;
         Ok(Self { file, group, batch: batch as usize, room, _taken: [pages, rows] })
     }
+}
+
+/// Bytes for the pages being read and bytes for a row, if all columns hold as many rows as the row group claims.
+fn survey(chunks: &[Chunk], group: usize, rows: i64) -> Result<(u64, u64), ParquetError> {
+    let (mut page, mut row) = (0, 0);
+    for chunk in chunks {
+        let survey = chunk.survey()?;
+        if i64::try_from(survey.values) != Ok(rows) {
+            let (column, found) = (name(chunk.metadata), survey.values);
+            let problem = format!("row group {group} claims {rows} rows but column {column} holds {found}");
+            return Err(ParquetError::General(problem));
+        }
+        page += survey.page;
+        row += BYTES_PER_ROW + 2 * survey.value;
+    }
+    Ok((page, row))
 }
 
 fn chunk(file: &ParquetFile, group: usize, leaf: usize, room: u64) -> Result<Chunk<'_>, ParquetError> {

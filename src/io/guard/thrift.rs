@@ -179,3 +179,40 @@ impl<'a> Thrift<'a> {
         Ok((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Deaf;
+    impl Visitor for Deaf {}
+
+    fn walk(bytes: &[u8]) -> Walk<()> {
+        let fields = [Field(1, "number", Shape::Integer), Field(2, "list", Shape::List(&Shape::Integer))];
+        Thrift::new(bytes).structure(&fields, &mut Deaf)
+    }
+
+    #[test]
+    fn what_the_shapes_allow() {
+        assert_eq!(walk(&[0x15, 2, 0x19, 0x25, 2, 4, 0]), Ok(()));
+        // An unknown struct in an unknown field.
+        assert_eq!(walk(&[0x9c, 0x15, 2, 0, 0]), Ok(()));
+    }
+
+    #[test]
+    fn what_no_writer_writes() {
+        // Text for the number; the second field before the first; a list of flags; a number of eleven bytes.
+        for bytes in [&[0x18, 1, 65, 0][..], &[0x29, 0x15, 2, 0x05, 2, 2, 0], &[0x99, 0x11, 1, 0]] {
+            assert_eq!(walk(bytes), Err(Broken::Nonsense), "{bytes:x?}");
+        }
+        assert_eq!(walk(&[&[0x15][..], &[0xff; 11], &[0]].concat()), Err(Broken::Nonsense));
+        assert_eq!(walk(&[0x9c; 100]), Err(Broken::Nonsense), "too deep");
+    }
+
+    #[test]
+    fn counts_beyond_the_end() {
+        for bytes in [&[0x29, 0xf5, 0xff, 0xff, 0xff, 0x7f, 2, 0][..], &[0x98, 9, 65, 0], &[0x15, 2]] {
+            assert_eq!(walk(bytes), Err(Broken::Short), "{bytes:x?}");
+        }
+    }
+}
