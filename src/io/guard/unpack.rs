@@ -26,9 +26,15 @@ pub(super) fn most(codec: Compression, packed: u64) -> u64 {
     most_from_a_byte(codec).map_or(u64::MAX, |most| packed.saturating_mul(most))
 }
 
-/// Memory that a decoder takes beside its output: Brotli keeps a window of up to 16 MiB.
+/// Bytes that a decoder takes beside its output: Brotli keeps a window of up to 16 MiB, frames of LZ4 have blocks of up to 4.
 pub(super) fn window(codec: Compression) -> u64 {
-    if matches!(codec, Compression::BROTLI(_)) { 1 << 25 } else { 1 << 20 }
+    match codec {
+        Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::LZ4_RAW | Compression::LZO => 0,
+        Compression::GZIP(_) => 1 << 16,
+        Compression::ZSTD(_) => 1 << 18,
+        Compression::LZ4 => 1 << 23,
+        Compression::BROTLI(_) => 17 << 20,
+    }
 }
 
 /// Unpacks to nowhere, to see that what comes out is not more than was claimed.
