@@ -106,7 +106,12 @@ impl Section {
     fn html<'a>(&self, names: &mut impl Iterator<Item = &'a String>) -> String {
         let text: String = self.text.iter().map(|paragraph| element("p", paragraph)).collect();
         let tables: String = self.tables.iter().map(Table::html).collect();
-        let figures: String = self.figures.iter().zip(names).map(|(figure, name)| figure_html(figure, name)).collect();
+        // A figure that the section is named after needs no title of its own.
+        let title = |figure: &'_ Figure| {
+            if figure.title == self.heading { String::new() } else { element("h3", &figure.title) }
+        };
+        let figures: String =
+            self.figures.iter().zip(names).map(|(figure, name)| figure_html(figure, name, &title(figure))).collect();
         let figures = if figures.is_empty() { figures } else { format!("<div class=\"figures\">\n{figures}</div>\n") };
         format!("<section>\n{}{text}{tables}{figures}</section>\n", element("h2", &self.heading))
     }
@@ -148,7 +153,7 @@ impl Table {
     }
 }
 
-fn figure_html(figure: &Figure, name: &str) -> String {
+fn figure_html(figure: &Figure, name: &str, title: &str) -> String {
     let class = if figure.is_wide() { " class=\"wide\"" } else { "" };
     let body = live_maps::markup(figure, name).unwrap_or_else(|| {
         let panels = figure.inline_panels().concat();
@@ -157,9 +162,8 @@ fn figure_html(figure: &Figure, name: &str) -> String {
     let (name, caption) = (escape(name), escape(&figure.caption));
     let note = live_maps::note(&figure.plot).unwrap_or_default();
     format!(
-        "<figure{class} id=\"{name}\">\n{}{body}<figcaption>{caption} {note} \
-         <a href=\"{name}.svg\" download>{name}.svg</a></figcaption>\n</figure>\n",
-        element("h3", &figure.title)
+        "<figure{class} id=\"{name}\">\n{title}{body}<figcaption>{caption} {note} \
+         <a href=\"{name}.svg\" download>{name}.svg</a></figcaption>\n</figure>\n"
     )
 }
 

@@ -48,6 +48,8 @@ def test_pages_hold_their_figures_and_load_nothing(geosmooth, country, tmp_path,
     assert {path.stem for path in folder.glob("*.svg")} == FIGURES[subcommand]
     page = (folder / "index.html").read_text()
     assert not re.search(r"(src|href)=.?https?:", page)
+    said = re.findall(r"<(?:h1|h2|h3|p)\b[^>]*>(.*?)</", page)
+    assert len(said) > 3 and len(said) == len(set(said)), said
     assert sorted(path.name for path in folder.iterdir()) == sorted([f"{name}.svg" for name in FIGURES[subcommand]] + ["index.html"])
 
 

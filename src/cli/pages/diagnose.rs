@@ -5,7 +5,7 @@ use super::rows::{ShownRows, variogram_section};
 use crate::diagnose::Findings;
 use crate::report::{Axis, Figure, Page, Plot, Section, short};
 
-pub(in crate::cli) fn page(findings: &Findings, sentences: Vec<String>, rows: &ShownRows) -> Page {
+pub(in crate::cli) fn page(findings: &Findings, mut sentences: Vec<String>, rows: &ShownRows) -> Page {
     let change = |before: f64, after: f64| format!("{} → {}", short(before), short(after));
     let lines = [
         ("γ, the share of the errors that averaging keeps", short(findings.gamma)),
@@ -17,17 +17,17 @@ pub(in crate::cli) fn page(findings: &Findings, sentences: Vec<String>, rows: &S
         ("Moran's I of the errors", change(findings.moran_before, findings.moran_after)),
         ("isolated rows", findings.isolated_rows.to_string()),
     ];
-    let lead = sentences.first().cloned().unwrap_or_default();
+    let rest = sentences.split_off(sentences.len().min(1));
     let meaning = Section {
         heading: "What it means".to_owned(),
-        text: sentences,
+        text: rest,
         tables: vec![facts("", &lines)],
         figures: Vec::new(),
     };
     let mut sections = vec![meaning, variogram_section(&findings.variogram, rows.sigma)];
     sections.extend(rows.truth.as_ref().map(|truth| rows.errors(truth)));
     sections.push(behind(&findings.n_effective));
-    Page { title: format!("Diagnosis of {}", rows.prediction), lead, sections }
+    Page { title: format!("Diagnosis of {}", rows.prediction), lead: sentences.concat(), sections }
 }
 
 /// Bars for each factor of ten.
