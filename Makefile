@@ -5,6 +5,7 @@ export GEOSMOOTH := $(CURDIR)/target/release/geosmooth
 
 # The wheel is built in the same folder and from the same features, so that one build of each dependency does for all.
 PYTHON_VENV := target/python-venv
+PYTHON := python3
 WHEELS := target/wheels
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
@@ -44,9 +45,10 @@ $(VENV)/ready: tests/interop/requirements.txt
 	touch $@
 
 # The Python package: its wheel in a fresh environment, tests, examples in docstrings and pages, types, the notebook.
+# One wheel does for all versions of Python: PYTHON=python3.15 tests it with another.
 test-python: wheel
 	rm -rf $(PYTHON_VENV)
-	python3 -m venv $(PYTHON_VENV)
+	$(PYTHON) -m venv $(PYTHON_VENV)
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r python/tests/requirements.txt $(WHEELS)/*.whl
 	cd python/tests && ../../$(PYTHON_VENV)/bin/python -m pytest -q -rs -c ../pyproject.toml --rootdir .. .
 	$(PYTHON_VENV)/bin/python python/tests/examples.py

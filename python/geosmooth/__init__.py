@@ -12,9 +12,10 @@ where you write `on_invalid="skip"`.
 from typing import TYPE_CHECKING, Any
 
 from geosmooth._core import __version__
-from geosmooth._functions import KernelSums, compare, diagnose, kernel_sums, methods, smooth, tune, weights
+from geosmooth._functions import compare, diagnose, methods, smooth, tune, weights
 from geosmooth._request import GeosmoothWarning
 from geosmooth._results import Comparison, Diagnosis, Result, Rows, Smoothing, Standings, Tuning
+from geosmooth._sums import KernelSums, kernel_sums
 
 if TYPE_CHECKING:
     from geosmooth._estimator import PostEstimationSmoother

@@ -15,7 +15,8 @@ except ImportError as missing:
     raise ImportError("PostEstimationSmoother needs scikit-learn\nhint: pip install 'geosmooth[sklearn]'") from missing
 
 from geosmooth import _core
-from geosmooth._functions import Engine, Length, settings, smooth, tune
+from geosmooth._functions import Engine, Length, smooth, tune
+from geosmooth._sums import settings
 
 AXES = ["axis 1", "axis 2", "axis 3"]
 LAT_LON = ["latitude", "longitude"]

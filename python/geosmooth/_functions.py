@@ -1,13 +1,10 @@
-"""The functions: a subcommand each, with its options as keywords; and the sums on arrays."""
+"""The functions: a subcommand each, with its options as keywords. What is asked for is what they were called with, `locals()`."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from geosmooth import _core
 from geosmooth._request import Progress, Request
@@ -110,35 +107,7 @@ def smooth(
     >>> smoothed["model_smoothed"].round(1).tolist()
     [124.3, 138.2, 125.6]
     """
-    request = Request(
-        {"test": test, "train": train},
-        progress,
-        params,
-        label=label,
-        prediction=prediction,
-        sigma=sigma,
-        c=c,
-        label_weight=label_weight,
-        train_prediction=train_prediction,
-        correct_sigma=correct_sigma,
-        correct_shrink=correct_shrink,
-        no_correct=no_correct,
-        engine=engine,
-        tolerance=tolerance,
-        cutoff=cutoff,
-        certificate=certificate,
-        lat=lat,
-        lon=lon,
-        geometry=geometry,
-        index=index,
-        group=group,
-        on_invalid=on_invalid,
-        output=output,
-        overwrite=overwrite,
-        report=report,
-        threads=threads,
-        memory_limit=memory_limit,
-    )
+    request = Request(locals(), tables=["test", "train"])
     told = request.run(_core.smooth, details)
     table = with_columns(test, request.settled["test"], told["columns"]) if "test" in request.settled else output
     return Smoothing(told, table) if details else table
@@ -212,35 +181,7 @@ def tune(
     True
     >>> smoothed = geosmooth.smooth(rows[::2], rows[1::2], params=tuned)
     """
-    request = Request(
-        {"validation": validation, "train": train},
-        progress,
-        label=label,
-        prediction=prediction,
-        train_prediction=train_prediction,
-        leave_one_out=leave_one_out,
-        folds=folds,
-        block=block,
-        metric=metric,
-        sigma_grid=sigma_grid,
-        sigma_range=sigma_range,
-        c_grid=c_grid,
-        label_weight=label_weight,
-        engine=engine,
-        tolerance=tolerance,
-        cutoff=cutoff,
-        lat=lat,
-        lon=lon,
-        geometry=geometry,
-        index=index,
-        group=group,
-        on_invalid=on_invalid,
-        output=output,
-        overwrite=overwrite,
-        report=report,
-        threads=threads,
-        memory_limit=memory_limit,
-    )
+    request = Request(locals(), tables=["validation", "train"])
     return Tuning(request.run(_core.tune, surface))
 
 
@@ -287,33 +228,7 @@ def compare(
     >>> [line["engine"] for line in compared.engines if line["within_tolerance"]]
     ['exact', 'sparse', 'fast']
     """
-    request = Request(
-        {"test": test, "train": train},
-        progress,
-        params,
-        label=label,
-        prediction=prediction,
-        sigma=sigma,
-        c=c,
-        engines=engines,
-        label_weight=label_weight,
-        train_prediction=train_prediction,
-        correct_sigma=correct_sigma,
-        correct_shrink=correct_shrink,
-        no_correct=no_correct,
-        tolerance=tolerance,
-        cutoff=cutoff,
-        lat=lat,
-        lon=lon,
-        geometry=geometry,
-        index=index,
-        group=group,
-        on_invalid=on_invalid,
-        overwrite=overwrite,
-        report=report,
-        threads=threads,
-        memory_limit=memory_limit,
-    )
+    request = Request(locals(), tables=["test", "train"])
     return Comparison(request.run(_core.compare))
 
 
@@ -364,33 +279,7 @@ def diagnose(
     >>> print(diagnosis.sentences[0])
     Smoothing can help: gamma + beta is 0.1472, below 1 (Theorem 1).
     """
-    request = Request(
-        {"validation": validation, "train": train},
-        progress,
-        params,
-        label=label,
-        prediction=prediction,
-        sigma=sigma,
-        c=c,
-        label_weight=label_weight,
-        train_prediction=train_prediction,
-        correct_sigma=correct_sigma,
-        correct_shrink=correct_shrink,
-        no_correct=no_correct,
-        engine=engine,
-        tolerance=tolerance,
-        cutoff=cutoff,
-        lat=lat,
-        lon=lon,
-        geometry=geometry,
-        index=index,
-        group=group,
-        on_invalid=on_invalid,
-        overwrite=overwrite,
-        report=report,
-        threads=threads,
-        memory_limit=memory_limit,
-    )
+    request = Request(locals(), tables=["validation", "train"])
     return Diagnosis(request.run(_core.diagnose))
 
 
@@ -460,37 +349,7 @@ def methods(
     >>> [line["method"] for line in standings.methods]
     ['p-es', 'unsmoothed', 'shrinkage']
     """
-    request = Request(
-        {"test": test, "validation": validation, "train": train},
-        progress,
-        label=label,
-        prediction=prediction,
-        features=features,
-        methods=methods,
-        metric=metric,
-        sigma_grid=sigma_grid,
-        c_grid=c_grid,
-        delta_grid=delta_grid,
-        eta_grid=eta_grid,
-        alpha_grid=alpha_grid,
-        ridge_grid=ridge_grid,
-        laplacian_grid=laplacian_grid,
-        constant_grid=constant_grid,
-        noise_grid=noise_grid,
-        engine=engine,
-        tolerance=tolerance,
-        cutoff=cutoff,
-        lat=lat,
-        lon=lon,
-        geometry=geometry,
-        index=index,
-        group=group,
-        on_invalid=on_invalid,
-        overwrite=overwrite,
-        report=report,
-        threads=threads,
-        memory_limit=memory_limit,
-    )
+    request = Request(locals(), tables=["test", "validation", "train"])
     return Standings(request.run(_core.methods))
 
 
@@ -527,100 +386,10 @@ def weights(
     >>> W.toarray().round(3).tolist()
     [[0.622, 0.378, 0.0], [0.377, 0.622, 0.0], [0.0, 0.0, 1.0]]
     """
+    request = Request(locals(), tables=["test", "train"])
     try:
         from scipy.sparse import csr_array
     except ImportError as missing:
         raise ImportError("the sparse matrix needs scipy\nhint: pip install 'geosmooth[sparse]'") from missing
-    request = Request(
-        {"test": test, "train": train},
-        progress,
-        params,
-        sigma=sigma,
-        label_weight=label_weight,
-        tolerance=tolerance,
-        cutoff=cutoff,
-        lat=lat,
-        lon=lon,
-        geometry=geometry,
-        index=index,
-        group=group,
-        on_invalid=on_invalid,
-        threads=threads,
-        memory_limit=memory_limit,
-    )
     matrix = request.run(_core.weights)
     return csr_array((matrix["weights"], matrix["columns"], matrix["starts"]), shape=matrix["shape"])
-
-
-class KernelSums(NamedTuple):
-    """Kernel sums at each target."""
-
-    mass: NDArray[np.float64]
-    """D = Σ K."""
-    values: NDArray[np.float64]
-    """N = Σ K v: a column for each column of values."""
-    error: NDArray[np.float64]
-    """E: a bound on the mass of the kernel's error. |N / D − exact| ≤ R · E / D, R being the range of the values."""
-
-
-def kernel_sums(
-    targets: ArrayLike,
-    sources: ArrayLike,
-    values: ArrayLike,
-    *,
-    sigma: Length,
-    engine: Engine = "auto",
-    tolerance: float = 1e-6,
-    cutoff: float | None = None,
-    threads: int | None = None,
-) -> KernelSums:
-    """The sums that everything else is written on: Σ K and Σ K v at each target, K = exp(−distance² / 2σ²).
-
-    Parameters
-    ----------
-    targets, sources
-        Places, a row each. With a σ in metres or degrees the columns are latitude and longitude; with a plain number
-        they are one to three axes. Arrays of any layout and any real type are taken; whole numbers become floats.
-    values
-        A value for each source, or several columns of them. NaN and infinities are errors.
-    sigma, engine, tolerance, cutoff, threads
-        As for `smooth`.
-
-    Examples
-    --------
-    >>> import geosmooth
-    >>> sums = geosmooth.kernel_sums([[0.0]], [[0.0], [1.0]], [3.0, 5.0], sigma=1)
-    >>> float(sums.mass[0].round(6)), float(sums.values[0, 0].round(6))
-    (1.606531, 6.032653)
-    """
-    values = numbers("values", values)
-    mass, columns, error = _core.kernel_sums(
-        numbers("targets", targets, 2),
-        numbers("sources", sources, 2),
-        values.reshape(len(values), -1) if values.ndim == 1 else numbers("values", values, 2),
-        settings(sigma, engine, tolerance, cutoff, threads),
-    )
-    return KernelSums(mass, np.column_stack(columns) if columns else np.empty((len(mass), 0)), error)
-
-
-def settings(
-    sigma: Length, engine: str, tolerance: float, cutoff: float | None, threads: int | None
-) -> _core.Settings:
-    """What the core wants to know about sums."""
-    return {
-        "sigma": str(sigma),
-        "engine": engine,
-        "tolerance": float(tolerance),
-        "cutoff": None if cutoff is None else float(cutoff),
-        "threads": threads,
-    }
-
-
-def numbers(what: str, given: ArrayLike, dimensions: int | None = None) -> NDArray[np.float64]:
-    """An array of real numbers as floats of 64 bits; copied only if it is not that already."""
-    array = np.asarray(given)
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"{what} are {array.dtype}, not real numbers")
-    if dimensions is not None and array.ndim != dimensions:
-        raise ValueError(f"{what} have {array.ndim} dimensions, expected {dimensions}")
-    return np.asarray(array, dtype=np.float64)

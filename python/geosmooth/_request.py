@@ -18,27 +18,33 @@ REPEATED = {"prediction", "train_prediction", "index", "engines"}
 """Options that are given once for each item; the items of all other lists are separated by commas."""
 
 
+ABOUT_RESULTS = {"details", "surface"}
+"""Keywords that the command line does not have: what is to come back."""
+
+
 class GeosmoothWarning(UserWarning):
     """Something that the command line would have warned of."""
 
 
 class Request:
-    """What one call asks for. Keywords are the options of the command line, with underscores instead of hyphens."""
+    """What one call asks for: the arguments of a function by name, of which some are tables.
 
-    def __init__(
-        self, tables: Mapping[str, Any], progress: Progress, params: Any = None, **options: Any
-    ) -> None:
-        self.given = tables
+    Names are the options of the command line, with underscores instead of hyphens.
+    """
+
+    def __init__(self, given: Mapping[str, Any], tables: Sequence[str]) -> None:
         self.settled: dict[str, Any] = {}
         self.tables: dict[str, Any] = {}
         self.texts: dict[str, str] = {}
         self.arguments: list[str] = []
-        for role, table in tables.items():
-            self.add_table(role, table)
-        self.add_parameters(params)
+        options = {name: value for name, value in given.items() if name not in ABOUT_RESULTS}
+        progress: Progress = options.pop("progress")
+        self.progress = bar if progress is True else (progress or None)
+        for role in tables:
+            self.add_table(role, options.pop(role))
+        self.add_parameters(options.pop("params", None))
         for name, value in options.items():
             self.add_option(name, value)
-        self.progress = bar if progress is True else (progress or None)
 
     def add_table(self, role: str, table: Any) -> None:
         if table is None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -23,10 +24,29 @@ def sample():
 
 
 @pytest.fixture(scope="session")
-def command():
-    """Runs the command and gives the object that it prints; keywords are flags."""
+def binary():
+    """The command."""
     binary = Path(os.environ.get("GEOSMOOTH", REPOSITORY / "target" / "release" / "geosmooth"))
     assert binary.is_file(), f"{binary} does not exist: run `cargo build --release`, or let GEOSMOOTH name the binary"
+    return binary
+
+
+@pytest.fixture(scope="session")
+def options_of(binary):
+    """The options of a subcommand with their defaults, as its help lists them."""
+
+    def options(subcommand):
+        text = subprocess.run([binary, subcommand, "--help"], capture_output=True, text=True, timeout=120).stdout
+        parts = re.split(r"^ +(?:-\w, )?--([a-z-]+)", text, flags=re.MULTILINE)
+        defaults = [re.search(r"\[default: (.*?)\]", part) for part in parts[2::2]]
+        return dict(zip(parts[1::2], [found and found[1] for found in defaults], strict=True))
+
+    return options
+
+
+@pytest.fixture(scope="session")
+def command(binary):
+    """Runs the command and gives the object that it prints; keywords are flags."""
 
     def run(subcommand, **flags):
         words = [word for name, value in flags.items() for word in (f"--{name.replace('_', '-')}", str(value))]
@@ -38,9 +58,8 @@ def command():
 
 
 @pytest.fixture(scope="session")
-def refusal():
+def refusal(binary):
     """The error that the command gives: one line and a hint."""
-    binary = Path(os.environ.get("GEOSMOOTH", REPOSITORY / "target" / "release" / "geosmooth"))
 
     def run(subcommand, *words):
         process = subprocess.run([binary, subcommand, *map(str, words)], capture_output=True, text=True, timeout=120)

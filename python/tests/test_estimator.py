@@ -4,6 +4,8 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -61,6 +63,15 @@ def test_it_smooths_as_the_function_does(sample, houses, fitted):
     assert fitted.smooth(places, predictions).tobytes() == expected["xgb_smoothed"].to_numpy().tobytes()
     in_arrays = PostEstimationSmoother(sigma="300m", c=0.6, label_weight=4).fit(*(np.asarray(part) for part in houses["train"][::2]))
     assert in_arrays.smooth(places.to_numpy(), predictions.tolist()).tobytes() == fitted.smooth(places, predictions).tobytes()
+
+
+@pytest.mark.parametrize("kind", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "pyarrow"])
+def test_coordinates_come_in_tables_of_any_library(houses, fitted, kind):
+    places, predictions, _ = houses["test"]
+    smoother = clone(fitted).fit(kind(houses["train"][0]), houses["train"][2])
+    assert smoother.smooth(kind(places), predictions).tobytes() == fitted.smooth(places, predictions).tobytes()
+    with pytest.raises(ValueError, match="latitude first"):
+        clone(fitted).fit(kind(places[["longitude", "latitude"]]), predictions)
 
 
 def test_it_predicts_from_labels_alone(houses, fitted):

@@ -1,5 +1,6 @@
 """The functions against the command line: the same figures, bit for bit."""
 
+import inspect
 import json
 
 import numpy as np
@@ -169,3 +170,26 @@ def test_arrays_that_are_no_numbers():
         geosmooth.kernel_sums([0.0, 1.0], places, [1.0, 2.0], sigma=1)
     with pytest.raises(ValueError, match="latitude and longitude"):
         geosmooth.kernel_sums(places, places, [1.0, 2.0], sigma="1m")
+
+
+APART = {
+    "smooth": ({"matrix"}, {"details"}),  # weights() gives the matrix
+    "tune": (set(), {"surface"}),
+    "compare": (set(), set()),
+    "diagnose": (set(), set()),
+    "methods": ({"train-prediction"}, set()),  # methods() corrects nothing
+}
+"""Options of the command line alone, and keywords of Python alone, beside how each tells of its work."""
+
+
+@pytest.mark.parametrize("name", APART)
+def test_keywords_are_the_options_of_the_command_line(options_of, name):
+    options = options_of(name)
+    keywords = {word.replace("_", "-"): keyword for word, keyword in inspect.signature(getattr(geosmooth, name)).parameters.items()}
+    only_there, only_here = APART[name]
+    assert set(options) - set(keywords) == only_there | {"help", "json", "quiet"}
+    assert set(keywords) - set(options) == only_here | {"progress"}
+    for word, keyword in keywords.items():
+        if options.get(word) and keyword.default is not None:
+            given = keyword.default if isinstance(keyword.default, tuple) else [keyword.default]
+            assert ",".join(f"{item:g}" if isinstance(item, float) else item for item in given) == options[word], word
