@@ -56,11 +56,11 @@ fn tell(result: &Bound<'_, PyDict>, told: Told) -> PyResult<()> {
 /// Rows before and after, as arrays.
 fn show<'py>(result: &Bound<'py, PyDict>, rows: ShownRows) -> PyResult<()> {
     let py = result.py();
-    let axes: Vec<Bound<'py, PyArray1<f64>>> =
-        rows.places.axes().iter().map(|axis| axis.clone().into_pyarray(py)).collect();
     let shown = PyDict::new(py);
-    shown.set_item("axes", axes)?;
     shown.set_item("geographic", rows.places.is_geographic())?;
+    let axes: Vec<Bound<'py, PyArray1<f64>>> =
+        rows.places.into_axes().into_iter().map(|axis| axis.into_pyarray(py)).collect();
+    shown.set_item("axes", axes)?;
     shown.set_item("truth", rows.truth.map(|truth| truth.into_pyarray(py)))?;
     shown.set_item("before", rows.before.into_pyarray(py))?;
     shown.set_item("after", rows.after.into_pyarray(py))?;

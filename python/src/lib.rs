@@ -7,6 +7,8 @@
     reason = "methods of a type with a lifetime are not general enough"
 )]
 
+#[cfg(not(target_env = "msvc"))]
+mod allocator;
 mod arrays;
 mod attend;
 mod calls;

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -43,11 +44,10 @@ def test_ctrl_c(rows, work):
         assert process.stdout.readline() == "ready\n"
         time.sleep(1.5)
         assert process.poll() is None, "the work was over before the signal"
-        sent = time.monotonic()
         process.send_signal(signal.SIGINT)
+        # Well before the work would have been over, which takes minutes.
+        assert select.select([process.stdout], [], [], 20)[0], "the signal went unheard"
         assert process.stdout.readline() == "interrupted\n"
-        # Half a second of patience with the work, and as much again for a machine that is busy.
-        assert time.monotonic() - sent < 1.0
     finally:
         process.kill()
         process.wait()
@@ -84,13 +84,15 @@ def test_a_callback_that_raises_stops_the_work():
     class Enough(Exception):
         pass
 
-    def progress(phase, done, total):
+    heard = []
+
+    def progress(*told):
+        heard.append(told)
         raise Enough
 
-    started = time.monotonic()
     with pytest.raises(Enough):
         geosmooth.smooth(rows, prediction="model", index="x", sigma=1, c=1, engine="exact", progress=progress)
-    assert time.monotonic() - started < 5
+    assert len(heard) == 1
 
 
 def test_other_threads_run_meanwhile():
@@ -124,3 +126,29 @@ def test_work_after_a_fork(sample):
     assert queue.get(timeout=30) == pytest.approx(1000)
     child.join(timeout=30)
     assert child.exitcode == 0
+
+
+GIVEN_BACK = """
+import time, numpy as np, pyarrow as pa
+import geosmooth
+
+def held():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096
+
+rng = np.random.default_rng(0)
+rows = pa.table({name: rng.uniform(size=1_000_000) for name in ("x", "y", "model")})
+before = held()
+smoothed = geosmooth.smooth(rows, prediction="model", index=["x", "y"], sigma=0.001, c=1, engine="fast")
+most, deadline = held(), time.monotonic() + 30
+while held() > before + 50e6 and time.monotonic() < deadline:
+    time.sleep(0.1)
+print((most - before) / 1e6, (held() - before) / 1e6)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="nothing says how much memory is held")
+def test_memory_goes_back_to_the_system():
+    """A program that lives on must not hold what its largest call once needed."""
+    done = subprocess.run([sys.executable, "-c", GIVEN_BACK], capture_output=True, text=True, timeout=120, check=True)
+    most, rest = map(float, done.stdout.split())
+    assert most > 100 and rest < 50, f"{most} MB at the end of the call, {rest} MB later"

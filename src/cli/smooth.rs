@@ -343,9 +343,10 @@ pub(super) fn score_table(scores: &[Scores]) -> String {
 }
 
 fn bound(smoothed: &[Smoothed]) -> Bound {
-    let relative = || smoothed.iter().flat_map(Smoothed::relative_bounds);
-    let count = relative().count().max(1) as f64;
-    Bound { max: relative().fold(0.0, f64::max), mean: relative().sum::<f64>() / count }
+    let relative = smoothed.iter().flat_map(Smoothed::relative_bounds);
+    let (count, max, sum) =
+        relative.fold((0_usize, 0.0, 0.0), |(count, max, sum), bound| (count + 1, f64::max(max, bound), sum + bound));
+    Bound { max, mean: sum / count.max(1) as f64 }
 }
 
 /// Scores of each prediction where the test rows have labels.

@@ -3,7 +3,7 @@
 use crate::correct::LabelledRows;
 use crate::error::Error;
 use crate::io::{CoordinateColumns, CoordinateRequest, GroupColumn, Groups, Input, Numbers};
-use crate::points::Places;
+use crate::points::{self, Places};
 
 use super::options::OnInvalid;
 
@@ -130,7 +130,7 @@ struct Screening<'a> {
 impl Screening<'_> {
     fn kept(&self, on_invalid: OnInvalid) -> Result<Option<Vec<usize>>, Error> {
         let numbers = || self.axes.iter().chain(self.columns);
-        let clean = numbers().all(|column| column.values.iter().all(|value| value.is_finite()));
+        let clean = numbers().all(|column| points::all(&column.values, f64::is_finite));
         self.check_groups()?;
         if clean {
             return Ok(None);

@@ -74,8 +74,8 @@ impl Input {
             }
             roots.push(root);
         }
-        let Columns { arrays, .. } = self.arrays(&roots, &[], as_float)?;
-        names.iter().zip(arrays).map(|(name, parts)| self.join(name, &parts)).collect()
+let Columns { arrays, .. } = self.arrays(&roots, &[], as_float)?;
+        names.par_iter().zip(arrays).map(|(name, parts)| self.join(name, &parts)).collect()
     }
 
     /// What kind of values a column holds.
