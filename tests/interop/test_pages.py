@@ -53,13 +53,20 @@ def test_pages_hold_their_figures_and_load_nothing(geosmooth, country, tmp_path,
     assert sorted(path.name for path in folder.iterdir()) == sorted([f"{name}.svg" for name in FIGURES[subcommand]] + ["index.html"])
 
 
+FACTS_OUT_OF_SIGHT = """
+[...document.querySelectorAll(".scroll")].filter(box => box.querySelector("tr").children.length == 2 && box.scrollWidth > box.clientWidth).length
+"""
+
+
 @needs_chromium
 @pytest.mark.parametrize("subcommand", FIGURES)
 def test_pages_open_without_a_complaint(geosmooth, country, tmp_path, subcommand):
     process = geosmooth(subcommand, *flags(country, subcommand), "--report", tmp_path / "page", "--overwrite")
     assert process.returncode == 0, process.stderr
-    dom, console = browser.open_page(tmp_path / "page" / "index.html")
-    assert console == []
+    with browser.tab(tmp_path / "page" / "index.html", width=390) as page:
+        dom = page.dom()
+        assert page.run(FACTS_OUT_OF_SIGHT) == 0
+        assert page.console == []
     drawn = [int(count) for count in re.findall(r'data-drawn="(\d+)"', dom)]
     maps = sum(2 for name in FIGURES[subcommand] if name in ("values", "errors"))
     assert len(drawn) == maps and all(count > 100 for count in drawn), drawn
