@@ -237,7 +237,7 @@ fn within(
     expected: &'static str,
     hint: &'static str,
 ) -> Result<(), Error> {
-    let is_within = |value: f64| (low <= value) & (value <= high);
+    let is_within = |value: f64| (low..=high).contains(&value);
     if all(values, is_within) {
         return Ok(());
     }
