@@ -74,7 +74,7 @@ impl Input {
             }
             roots.push(root);
         }
-let Columns { arrays, .. } = self.arrays(&roots, &[], as_float)?;
+        let Columns { arrays, .. } = self.arrays(&roots, &[], as_float)?;
         names.par_iter().zip(arrays).map(|(name, parts)| self.join(name, &parts)).collect()
     }
 
