@@ -9,7 +9,7 @@ PYTHON := python3
 WHEELS := target/wheels
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
-.PHONY: test test-rust test-interop test-python wheel notebook sweep hostile check bench
+.PHONY: test test-rust test-interop test-python wheel notebook sweep hostile fuzz miri deny msrv check bench
 
 # Without Python 3 the other parts are skipped and said so; CI demands them.
 ifeq ($(CI)$(shell python3 -c 'import venv, ensurepip; print("here")' 2>/dev/null),)
@@ -27,6 +27,17 @@ test-rust:
 # The fast engine against all pairs over every tolerance, width, layout and metric; `make test` does a part of it.
 sweep:
 	cargo test --release --test suite -- --ignored --nocapture sweep
+
+# Each fuzz target, guided by coverage, for so many seconds: nightly Rust and cargo-fuzz. `make test` runs them on a few
+# thousand inputs without either.
+SECONDS := 60
+fuzz:
+	cp Cargo.lock fuzz/Cargo.lock
+	for target in read parameters engines; do \
+	    mkdir -p fuzz/grown/$$target && \
+	    RAYON_NUM_THREADS=1 cargo +nightly fuzz run $$target fuzz/grown/$$target fuzz/corpus/$$target -- \
+	        -max_total_time=$(SECONDS) -timeout=30 -rss_limit_mb=2048 -malloc_limit_mb=1024 || exit 1; \
+	done
 
 # Files from and for other programs, and everything that people throw at it.
 test-interop: $(VENV)/ready
@@ -68,6 +79,14 @@ check:
 	cargo fmt --check
 	cargo clippy --release --all-targets $(SCOPE) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --no-deps $(SCOPE)
+
+# Licences, duplicate versions and sources of dependencies: cargo-deny.
+deny:
+	cargo deny --workspace check licenses bans sources
+
+# Whether the oldest compiler that we state builds everything.
+msrv:
+	cargo +$(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml) check --workspace --all-targets --locked --target-dir target/msrv
 
 bench:
 	cargo bench

@@ -37,10 +37,10 @@ pub(super) fn memory_limit(asked: Option<Bytes>) -> u64 {
     if let Some(Bytes(limit)) = asked {
         return limit;
     }
-    // A system that does not tell has no limit that we know of.
-    let Ok(mut system) = sysinfo::System::new() else { return u64::MAX };
+    let mut system = sysinfo::System::new();
     system.refresh_memory();
     let free = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory).min(system.available_memory());
+    // A system that does not tell has no limit that we know of.
     if free == 0 { u64::MAX } else { free / 5 * 4 }
 }
 

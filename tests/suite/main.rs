@@ -2,8 +2,10 @@
 
 mod certificates;
 mod command_line;
+mod dependencies;
 mod exactness;
 mod experiments;
+mod fuzz;
 mod golden;
 mod identities;
 mod instruction_sets;

@@ -1,0 +1,176 @@
+//! Any numbers as places, values, weights, σ and tolerance: `fast` and `sparse` against `exact`, and `exact` against a double
+//! loop. Whatever is refused is an error; whatever is not keeps the promise.
+
+use geosmooth::engine::EngineKind;
+use geosmooth::{Error, Places, Smoothed, Smoother};
+
+use super::bytes::Bytes;
+use super::layout::{Drawing, Rows, Space, finite};
+use crate::problem::Random;
+
+/// Most rows for a weight matrix, and for a double loop.
+const FEW_ROWS: usize = 300;
+
+/// Checks the problem that the bytes mean.
+pub(crate) fn check(data: &[u8]) {
+    let problem = Problem::read(&mut Bytes(data));
+    match problem.smoother() {
+        Ok((smoother, places)) => problem.compare(&smoother, &places),
+        Err(error) => assert!(!problem.valid, "{error}"),
+    }
+}
+
+struct Problem {
+    space: Space,
+    valid: bool,
+    leave_one_out: bool,
+    groups: bool,
+    sigma: f64,
+    tolerance: f64,
+    c: f64,
+    label_weight: f64,
+    targets: Rows,
+    labelled: Rows,
+}
+
+impl Problem {
+    fn read(bytes: &mut Bytes) -> Self {
+        let (space, flags) = (Space::of(bytes.byte()), bytes.byte());
+        let flag = |at: u8| flags >> at & 1 == 1;
+        let valid = !flag(0);
+        let tolerance = 10_f64.powf(-12.0 * f64::from(bytes.byte()) / 255.0);
+        // Most of them near 1, where rounding shows.
+        let c = 1.0 - (f64::from(bytes.byte()) / 255.0).powi(8);
+        let (sigma, weight) = (bytes.number(), bytes.number());
+        let sigma = if valid { finite(sigma).abs().clamp(1e-100, 1e100) } else { sigma };
+        let label_weight = if valid && weight != 0.0 { finite(weight).abs().clamp(1e-100, 1e100) } else { weight };
+        let value = (bytes.number(), bytes.number());
+        let unit = if flag(1) { space.step(sigma) } else { 1.0 };
+        let random = Random(u64::from(u16::from_le_bytes(bytes.take())));
+        let [targets, labelled] = Drawing { space, valid, unit, sigma, value, random }.rows(bytes);
+        Self {
+            space,
+            valid,
+            leave_one_out: flag(2),
+            groups: flag(3),
+            sigma,
+            tolerance: if valid { tolerance.max(1e-12) } else { bytes.number() },
+            c,
+            label_weight,
+            targets,
+            labelled,
+        }
+    }
+
+    fn smoother(&self) -> Result<(Smoother, [Places; 2]), Error> {
+        let smoother = Smoother::new(self.space.sigma(self.sigma)?, self.c)?
+            .label_weight(self.label_weight)?
+            .tolerance(self.tolerance)?;
+        let smoother = if self.leave_one_out { smoother.leave_one_out() } else { smoother };
+        let places =
+            [self.targets.places(self.space, self.groups)?, self.labelled.places(self.space, self.groups)?];
+        Ok((smoother, places))
+    }
+
+    fn compare(&self, smoother: &Smoother, places: &[Places; 2]) {
+        let exact = match self.smooth(smoother, places, EngineKind::Exact) {
+            Ok(exact) => exact,
+            Err(error) => return assert!(!self.valid, "{error}"),
+        };
+        let few = self.targets.len() + self.labelled.len() <= FEW_ROWS;
+        if few && self.space != Space::Metres {
+            self.check_oracle(&exact);
+        }
+        for engine in [EngineKind::Fast, EngineKind::Sparse] {
+            if few || engine == EngineKind::Fast {
+                self.check(engine, &self.smooth(smoother, places, engine).expect("as exact"), &exact);
+            }
+        }
+    }
+
+    fn smooth(&self, smoother: &Smoother, [targets, labelled]: &[Places; 2], engine: EngineKind) -> Result<Smoothed, Error> {
+        let plan = smoother.clone().engine(engine).plan(targets, Some(labelled))?;
+        let smoothed = plan.apply(&[&self.targets.values], Some(&self.labelled.values))?.remove(0);
+        self.check_range(engine, &smoothed);
+        if self.targets.len() <= FEW_ROWS {
+            let sources = (self.targets.len() + self.labelled.len()) as f64;
+            let within = |count: &f64| (0.0..=sources * (1.0 + 1e-3) + 1e-3).contains(count);
+            assert!(plan.n_effective()?.iter().all(within), "{engine}: effective sources");
+        }
+        Ok(smoothed)
+    }
+
+    /// The values of all sources.
+    fn values(&self) -> impl Iterator<Item = f64> {
+        let labels = self.labelled.values.iter().filter(|_| self.label_weight > 0.0);
+        self.targets.values.iter().chain(labels).copied()
+    }
+
+    /// No value leaves the range of its sources, and every row has a value and a bound.
+    fn check_range(&self, engine: EngineKind, smoothed: &Smoothed) {
+        let range = self.values().fold(f64::INFINITY, f64::min)..=self.values().fold(f64::NEG_INFINITY, f64::max);
+        for (row, (value, bound)) in smoothed.values.iter().zip(&smoothed.error_bound).enumerate() {
+            assert!(value.is_none_or(|value| range.contains(&value)), "{engine}, row {row}: {value:?} not in {range:?}");
+            assert!(value.is_some() || self.leave_one_out, "{engine}, row {row}: no value");
+            assert!(*bound >= 0.0, "{engine}, row {row}: bound {bound}");
+        }
+        assert!(smoothed.relative_bounds().all(|bound| (0.0..=f64::INFINITY).contains(&bound)), "{engine}: relative bounds");
+    }
+
+    /// Every row keeps the tolerance and its own certificate, but for what `exact` itself is not sure of.
+    fn check(&self, engine: EngineKind, other: &Smoothed, exact: &Smoothed) {
+        let limit = self.tolerance * exact.range;
+        for row in 0..exact.values.len() {
+            let (Some(a), Some(b)) = (exact.values[row], other.values[row]) else {
+                assert_eq!(exact.values[row], other.values[row], "{engine}, row {row}");
+                continue;
+            };
+            let (error, bound, own) = ((a - b).abs(), other.error_bound[row], exact.error_bound[row]);
+            assert!(error <= bound + own, "{engine}, row {row}: error {error:e}, certificate {bound:e}");
+            assert!(error <= limit + own, "{engine}, row {row}: error {error:e}, tolerance {limit:e}");
+            assert!(bound <= limit + own, "{engine}, row {row}: certificate {bound:e}, tolerance {limit:e}");
+        }
+    }
+
+    /// All pairs in plain numbers, relative to the nearest source.
+    fn check_oracle(&self, exact: &Smoothed) {
+        let range = exact.range;
+        for row in 0..self.targets.len() {
+            let sources = self.sources_of(row);
+            let nearest = sources.iter().map(|source| source.0).fold(f64::INFINITY, f64::min);
+            let weighed = || sources.iter().map(|(exponent, weight, value)| (weight * (nearest - exponent).exp(), value));
+            let mass: f64 = weighed().map(|(weight, _)| weight).sum();
+            let (Some(found), true) = (exact.values[row], mass > 0.0) else { continue };
+            let share = |(weight, value): (f64, &f64)| weight / mass * value;
+            let mean = weighed().map(share).sum::<f64>();
+            let expected = self.c * mean + (1.0 - self.c) * self.targets.values[row];
+            // Exponents are known to a few roundings of their size, of which those far beyond the nearest do not matter.
+            let largest = self.values().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+            let slack = f64::EPSILON * (32.0 * range * (nearest + 1000.0) + 8.0 * sources.len() as f64 * largest);
+            let error = (found - expected).abs();
+            assert!(
+                error <= exact.error_bound[row] + slack || !expected.is_finite(),
+                "exact, row {row}: {found:e} instead of {expected:e}, bound {:e}",
+                exact.error_bound[row]
+            );
+        }
+    }
+
+    /// Exponent, weight and value of each source of a target.
+    fn sources_of(&self, row: usize) -> Vec<(f64, f64, f64)> {
+        let (place, group) = self.targets.place(row);
+        let parts = [(&self.targets, 1.0), (&self.labelled, self.label_weight)];
+        let mut sources = Vec::new();
+        for (part, (rows, weight)) in parts.into_iter().enumerate() {
+            for other in 0..rows.len() {
+                let (there, its_group) = rows.place(other);
+                let left_out = self.leave_one_out && part == 0 && other == row;
+                if weight > 0.0 && !left_out && (!self.groups || group == its_group) {
+                    let squares = place.iter().zip(&there).map(|(a, b)| ((a - b) / self.sigma).powi(2));
+                    sources.push((0.5 * squares.sum::<f64>(), weight, rows.values[other]));
+                }
+            }
+        }
+        sources
+    }
+}

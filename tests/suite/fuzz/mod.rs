@@ -1,0 +1,84 @@
+//! Arbitrary bytes as files, as parameters and as problems. Here each target runs on its corpus and on seeded mutations of
+//! it; `fuzz/` has the same targets for a fuzzer that is guided by coverage.
+
+mod bytes;
+mod engines;
+mod layout;
+mod parameters;
+mod read;
+
+use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
+
+use crate::problem::Random;
+
+/// Mutations that a test tries, unless `GEOSMOOTH_FUZZ_RUNS` says otherwise.
+const RUNS: usize = 3000;
+/// Longest input; the targets draw many rows from few bytes.
+const LONGEST: usize = 4096;
+
+#[test]
+fn any_bytes_are_a_file_or_an_error() {
+    fuzz("read", read::check);
+}
+
+#[test]
+fn any_text_is_a_parameter_or_an_error() {
+    fuzz("parameters", parameters::check);
+}
+
+#[test]
+fn any_numbers_keep_the_promise() {
+    fuzz("engines", engines::check);
+}
+
+fn fuzz(target: &str, check: fn(&[u8])) {
+    let corpus = corpus(target);
+    for (path, input) in &corpus {
+        assert!(catch_unwind(|| check(input)).is_ok(), "{}", path.display());
+    }
+    let runs = std::env::var("GEOSMOOTH_FUZZ_RUNS").map_or(RUNS, |runs| runs.parse().expect("a number of runs"));
+    let mut random = Random(std::env::var("GEOSMOOTH_FUZZ_SEED").map_or(1, |seed| seed.parse().expect("a seed")));
+    for run in 0..runs {
+        let input = mutated(&corpus, &mut random);
+        if catch_unwind(|| check(&input)).is_err() {
+            let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{target}-{run}"));
+            std::fs::write(&kept, &input).expect("a folder to write to");
+            panic!("run {run} of {target}: its input is {}, to be kept in fuzz/corpus/{target}", kept.display());
+        }
+    }
+}
+
+fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
+    let files = std::fs::read_dir(&folder).expect("a corpus").map(|entry| entry.expect("a file").path());
+    let mut corpus: Vec<_> = files.map(|path| (path.clone(), std::fs::read(path).expect("a file"))).collect();
+    corpus.sort();
+    assert!(!corpus.is_empty(), "{} is empty", folder.display());
+    corpus
+}
+
+/// An input of the corpus with a few changes.
+fn mutated(corpus: &[(PathBuf, Vec<u8>)], random: &mut Random) -> Vec<u8> {
+    let mut below = |limit: usize| (random.next() % limit.max(1) as u64) as usize;
+    let mut input = corpus[below(corpus.len())].1.clone();
+    for _ in 0..=below(6) {
+        let (at, length) = (below(input.len()), 1 + below(16));
+        let end = input.len().min(at + length);
+        match below(7) {
+            0 => input[at..end].iter_mut().for_each(|byte| *byte ^= 1 << below(8)),
+            1 => input[at..end].iter_mut().for_each(|byte| *byte = below(256) as u8),
+            2 => input[at..end].fill([0, 1, 127, 128, 254, 255][below(6)]),
+            3 => drop(input.drain(at..end)),
+            4 => drop(input.splice(at..at, (0..length).map(|_| below(256) as u8))),
+            5 => drop(input.splice(at..at, input[at..end].to_vec())),
+            _ => {
+                let other = &corpus[below(corpus.len())].1;
+                let from = below(other.len());
+                drop(input.splice(at..end, other[from..].iter().copied().take(length)));
+            }
+        }
+    }
+    input.truncate(LONGEST);
+    input
+}

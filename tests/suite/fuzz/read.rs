@@ -1,0 +1,48 @@
+//! Any bytes as a Parquet file: every column comes back whole, or there is an error.
+
+use std::borrow::Cow;
+use std::io::Write;
+
+use geosmooth::io::{CoordinateRequest, Groups, Input};
+
+/// Columns that are looked at: a file may claim any number.
+const COLUMNS: usize = 8;
+/// A file of a few bytes may hold rows without end, for which there is the memory limit; here they would only take time.
+const MOST_ROWS: usize = 1 << 20;
+
+/// Reads what the bytes mean.
+pub(crate) fn check(data: &[u8]) {
+    let mut file = tempfile::Builder::new().suffix(".parquet").tempfile().expect("a folder to write to");
+    file.write_all(&dressed(data)).expect("a file to write to");
+    let Ok(input) = Input::open(file.path()) else { return };
+    let rows = input.rows();
+    if rows > MOST_ROWS {
+        return;
+    }
+    let names: Vec<String> = input.schema().fields().iter().take(COLUMNS).map(|field| field.name().clone()).collect();
+    for name in &names {
+        if let Ok(numbers) = input.numbers(&[name]) {
+            assert_eq!(numbers[0].values.len(), rows, "{name}");
+        }
+        if let Ok(groups) = input.groups(name, &mut Groups::default()) {
+            assert_eq!(groups.ids.len(), rows, "{name}");
+        }
+    }
+    let requests = names.into_iter().map(CoordinateRequest::Geometry).chain([CoordinateRequest::Find]);
+    for request in requests {
+        if let Ok(coordinates) = input.coordinates(&request) {
+            assert!(coordinates.axes.iter().all(|axis| axis.values.len() == rows), "{request:?}");
+        }
+    }
+}
+
+/// A whole file as it is. Other bytes are the length of pages, pages and a footer, to which the rest of a file is added: a
+/// footer then survives changes of its length.
+fn dressed(data: &[u8]) -> Cow<'_, [u8]> {
+    if data.len() < 2 || data.starts_with(b"PAR1") {
+        return data.into();
+    }
+    let (pages, rest) = data.split_at(2);
+    let (pages, footer) = rest.split_at(rest.len().min(usize::from(u16::from_le_bytes([pages[0], pages[1]]))));
+    [b"PAR1", pages, footer, &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat().into()
+}
