@@ -25,7 +25,7 @@ pub struct Smoothed {
     pub values: Vec<Option<f64>>,
     /// How far each value can be from the exact one, in the unit of the values: approximation and rounding.
     pub error_bound: Vec<f64>,
-    /// R: the largest source value minus the smallest.
+    /// R: the largest source value minus the smallest, or the largest number if that is less.
     pub range: f64,
 }
 
@@ -111,7 +111,8 @@ impl SmoothingPlan {
         let exact = c == 0.0 || span.half == 0.0;
         let mean_and_bound = |RowSums { mass, value, error, .. }: RowSums| {
             (mass > 0.0).then(|| {
-                let bound = if exact { 0.0 } else { c * span.range() * (error / mass).min(1.0) + rounding };
+                // Doubled at the end: the range itself may be too large for a number.
+                let bound = if exact { 0.0 } else { 2.0 * (c * span.half * (error / mass).min(1.0)) + rounding };
                 (span.value_at(value / mass), bound)
             })
         };
@@ -134,7 +135,7 @@ impl SmoothingPlan {
             };
             predictions.par_iter().enumerate().map(row).unzip_into_vecs(&mut values, &mut error_bound);
         }
-        Smoothed { values, error_bound, range: span.high - span.low }
+        Smoothed { values, error_bound, range: (span.high - span.low).min(f64::MAX) }
     }
 
     /// Effective number of sources behind each target's average: `D² / Σ (w K)²`; 0 where there is none.

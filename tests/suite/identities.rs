@@ -213,4 +213,7 @@ fn huge_values_do_not_overflow(engine: EngineKind) {
     let plan = smoother(Sigma::index(1e3).unwrap(), 1.0).engine(engine).plan(&places, None).unwrap();
     let smoothed = all(&plan.apply(&[&[1e308, -1e308, 1e308]], None).unwrap()[0]);
     assert!(smoothed.iter().all(|value| (value / 1e308 - 1.0 / 3.0).abs() < 1e-5), "{smoothed:?}");
+    let smoothed = plan.apply(&[&[1e308, -1e308, 1e308]], None).unwrap().remove(0);
+    assert!(smoothed.error_bound.iter().all(|bound| bound.is_finite()), "{smoothed:?}");
+    assert!(smoothed.relative_bounds().all(|bound| bound < 1e-5), "{smoothed:?}");
 }

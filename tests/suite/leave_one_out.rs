@@ -8,6 +8,8 @@ use crate::problem::{Random, for_each_engine, refused, smoother};
 for_each_engine!(
     equals_the_double_loop,
     far_rows_lean_on_their_nearest_source,
+    farther_rows_still_have_a_value,
+    rows_at_one_place_are_certified,
     a_lonely_row_has_no_value,
     effective_sources_are_counted,
 );
@@ -62,6 +64,28 @@ fn far_rows_lean_on_their_nearest_source(engine: EngineKind) {
         smoother(Sigma::index(1.0).unwrap(), 1.0).leave_one_out().engine(engine).plan(&line(&positions), None).unwrap();
     let smoothed = plan.apply(&[&[3.0, 4.0, 5.0]], None).unwrap().remove(0);
     assert_eq!(smoothed.values[2], Some(4.0));
+}
+
+fn farther_rows_still_have_a_value(engine: EngineKind) {
+    // Beyond 10⁸ σ one more in the exponent changes no digit of it. The others fill leaves of their own.
+    for far in [1e8, 1e12, 1e100] {
+        let mut positions: Vec<f64> = (0..32).map(|row| 0.1 * f64::from(row)).collect();
+        let values = positions.clone();
+        positions.push(far);
+        let smoother = smoother(Sigma::index(1.0).unwrap(), 1.0).leave_one_out().engine(engine);
+        let plan = smoother.plan(&line(&positions), None).unwrap();
+        let smoothed = plan.apply(&[&[&values[..], &[9.0]].concat()], None).unwrap().remove(0);
+        assert!(smoothed.values[32].is_some_and(|value| (0.0..=3.1).contains(&value)), "{far:e}: {smoothed:?}");
+    }
+}
+
+fn rows_at_one_place_are_certified(engine: EngineKind) {
+    // Nothing lies beside their own place, so that nothing can be missing.
+    let plan =
+        smoother(Sigma::index(1.0).unwrap(), 1.0).leave_one_out().engine(engine).plan(&line(&[7.0; 3]), None).unwrap();
+    let smoothed = plan.apply(&[&[3.0, 4.0, 8.0]], None).unwrap().remove(0);
+    assert_eq!(smoothed.values, [Some(6.0), Some(5.5), Some(3.5)]);
+    assert!(smoothed.relative_bounds().all(|bound| bound < 1e-14), "{smoothed:?}");
 }
 
 fn a_lonely_row_has_no_value(engine: EngineKind) {

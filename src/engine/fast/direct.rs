@@ -20,6 +20,8 @@ const SOURCES_AMONG_TEAM: usize = 4 * TEAM;
 const SPARSE: f64 = 8.0;
 /// Sums that may be below two to this power are taken relative to the nearest source.
 const LOG_TOO_SMALL: f64 = -890.0;
+/// By how much the decay to a box may be above that to a place in it: both are sums of three squares, rounded.
+const ROUNDINGS_OF_A_BOX: f64 = 8.0 * f64::EPSILON;
 
 /// One group as the direct sums see it.
 pub(super) struct Direct<'a, D> {
@@ -134,7 +136,9 @@ impl<D> Direct<'_, D> {
         self.find_floors::<A>(team, |_| f64::NEG_INFINITY, bench);
         // One more than needed, so that at most half of the tolerance goes to what is left out.
         let beyond = self.weight.log2() - self.tolerance.log2() + 1.0;
-        let farthest = bench.floors.iter().map(|floor| beyond - floor.log_mass).fold(0.0, f64::max);
+        // The nearest source counts however far it is, even where decays are so large that a few more change no digit.
+        let reach = |floor: &Floor| (beyond - floor.log_mass).max(floor.decay * (1.0 + ROUNDINGS_OF_A_BOX));
+        let farthest = bench.floors.iter().map(reach).fold(0.0, f64::max);
         let rule = Rule { little: f64::NEG_INFINITY, farthest };
         bench.near.clear();
         self.tree.walk::<D, A>(self.decay, &self.bounds(team), rule, &mut bench.near);
@@ -146,13 +150,19 @@ impl<D> Direct<'_, D> {
             .collect();
         let mut found = Vec::new();
         self.sum(&targets, bench, &mut found);
-        let sums = |((&place, target), found): ((&u32, &Target<A>), &[f64])| TargetSums {
+        // A target without any source misses nothing.
+        let missing = |floor: &Floor, shift: f64| match floor.log_mass {
+            f64::INFINITY => 0.0,
+            _ => self.weight * (shift - farthest).exp2(),
+        };
+        let sums = |(((&place, floor), target), found): (((&u32, &Floor), &Target<A>), &[f64])| TargetSums {
             place,
             sums: found[..self.columns.len()].to_vec(),
-            error: self.weight * (target.shift - farthest).exp2() + found[self.columns.len()],
+            error: missing(floor, target.shift) + found[self.columns.len()],
             exponent: -target.shift,
         };
-        team.iter().zip(&targets).zip(found.chunks_exact(self.columns.len() + 1)).map(sums).collect()
+        let found = found.chunks_exact(self.columns.len() + 1);
+        team.iter().zip(&bench.floors).zip(&targets).zip(found).map(sums).collect()
     }
 
     fn target<const A: usize>(&self, place: u32, little: f64, shift: f64) -> Target<A> {

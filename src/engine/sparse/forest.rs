@@ -272,6 +272,6 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// For a target whose group has no source.
-    const NOTHING: Self = Self { nearest: 0.0, farthest: 0.0, shift: 0.0, rounding: 0.0 };
+    /// For a target whose group has no source, or none but the one that is left out: however far it looks, nothing is missed.
+    const NOTHING: Self = Self { nearest: 0.0, farthest: f64::INFINITY, shift: 0.0, rounding: 0.0 };
 }

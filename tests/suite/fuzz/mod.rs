@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::problem::Random;
 
 /// Mutations that a test tries, unless `GEOSMOOTH_FUZZ_RUNS` says otherwise.
-const RUNS: usize = 3000;
+const RUNS: u64 = 3000;
 /// Longest input; the targets draw many rows from few bytes.
 const LONGEST: usize = 4096;
 
@@ -32,21 +32,23 @@ fn any_numbers_keep_the_promise() {
     fuzz("engines", engines::check);
 }
 
+/// Runs a target on its corpus and on mutations of it; every input that breaks it is kept and named at the end.
 fn fuzz(target: &str, check: fn(&[u8])) {
+    let number = |name: &str, usual| std::env::var(name).map_or(usual, |text| text.parse().expect("a whole number"));
+    let (runs, mut random) = (number("GEOSMOOTH_FUZZ_RUNS", RUNS), Random(number("GEOSMOOTH_FUZZ_SEED", 1)));
     let corpus = corpus(target);
-    for (path, input) in &corpus {
-        assert!(catch_unwind(|| check(input)).is_ok(), "{}", path.display());
-    }
-    let runs = std::env::var("GEOSMOOTH_FUZZ_RUNS").map_or(RUNS, |runs| runs.parse().expect("a number of runs"));
-    let mut random = Random(std::env::var("GEOSMOOTH_FUZZ_SEED").map_or(1, |seed| seed.parse().expect("a seed")));
+    let breaks = |input: &[u8]| catch_unwind(|| check(input)).is_err();
+    let mut broken: Vec<PathBuf> =
+        corpus.iter().filter(|(_, input)| breaks(input)).map(|(path, _)| path.clone()).collect();
     for run in 0..runs {
         let input = mutated(&corpus, &mut random);
-        if catch_unwind(|| check(&input)).is_err() {
+        if breaks(&input) {
             let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{target}-{run}"));
             std::fs::write(&kept, &input).expect("a folder to write to");
-            panic!("run {run} of {target}: its input is {}, to be kept in fuzz/corpus/{target}", kept.display());
+            broken.push(kept);
         }
     }
+    assert!(broken.is_empty(), "{target} breaks on {broken:?}; once mended, keep them in fuzz/corpus/{target}");
 }
 
 fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
