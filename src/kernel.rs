@@ -176,6 +176,9 @@ impl Sphere {
     }
 }
 
+/// The haversine of 20° of arc.
+const NEAR: f64 = 1.0 / 32.0;
+
 impl Decay<6> for Sphere {
     #[inline(always)]
     fn lanes<S: Simd, const L: usize>(self, many: &[[f64; L]; 6], one: &[f64; 6]) -> [f64; L] {
@@ -185,7 +188,7 @@ impl Decay<6> for Sphere {
         }
         let mut decay = [0.0; L];
         // Within 20° of arc a short polynomial does; almost all pairs of almost all runs are that near.
-        if haversine.iter().all(|&h| h <= 1.0 / 32.0) {
+        if haversine.iter().all(|&h| h <= NEAR) {
             for l in 0..L {
                 let h = haversine[l];
                 decay[l] = 4.0 * self.scale * (h * horner::<S, 8>(&ARC_NEAR, h));
@@ -200,7 +203,11 @@ impl Decay<6> for Sphere {
             let quarter_square = h * horner::<S, 19>(&ARC_HALF, h);
             let half_angle = std::f64::consts::FRAC_PI_2 - quarter_square.sqrt();
             let beyond = half_angle * half_angle;
-            decay[l] = 4.0 * self.scale * (if near { quarter_square } else { beyond });
+            let far = if near { quarter_square } else { beyond };
+            // As above where that does, so that a pair has one decay whatever the other lanes hold: of a decay of 10²⁰ even
+            // the last digit is more than the kernel can bear.
+            let within = haversine[l] * horner::<S, 8>(&ARC_NEAR, haversine[l]);
+            decay[l] = 4.0 * self.scale * (if haversine[l] <= NEAR { within } else { far });
         }
         decay
     }
@@ -340,6 +347,32 @@ mod tests {
         #[inline(always)]
         fn with_simd<S: Simd>(self, _: S) -> f64 {
             Sphere { scale: 1.0 }.lanes::<S, LANES>(&self.0.map(|part| [part; LANES]), &self.1)[0]
+        }
+    }
+
+    /// Decays from a place to others, each in a lane of its own; spare lanes hold the last.
+    struct Together<'a>(&'a [[f64; 6]], [f64; 6]);
+
+    impl pulp::WithSimd for Together<'_> {
+        type Output = [f64; LANES];
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _: S) -> [f64; LANES] {
+            let place = |lane: usize| self.0[lane.min(self.0.len() - 1)];
+            let many = std::array::from_fn(|k| std::array::from_fn(|lane| place(lane)[k]));
+            Sphere { scale: 1.0 }.lanes::<S, LANES>(&many, &self.1)
+        }
+    }
+
+    #[test]
+    fn a_pair_has_one_decay_whatever_the_other_lanes_hold() {
+        let here = unit_vector(41.65, -83.6);
+        for step in 1..200 {
+            let there = unit_vector(41.65 - 0.1 * f64::from(step), -83.6 + 0.07 * f64::from(step));
+            let alone = pulp::Arch::new().dispatch(Together(&[there], here))[0];
+            for other in [[f64::NAN; 6], unit_vector(-41.65, 96.4), unit_vector(10.0, 0.0)] {
+                assert_eq!(pulp::Arch::new().dispatch(Together(&[there, other], here))[0], alone, "{step}");
+            }
         }
     }
 

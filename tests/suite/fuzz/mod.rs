@@ -37,15 +37,20 @@ fn fuzz(target: &str, check: fn(&[u8])) {
     let number = |name: &str, usual| std::env::var(name).map_or(usual, |text| text.parse().expect("a whole number"));
     let (runs, mut random) = (number("GEOSMOOTH_FUZZ_RUNS", RUNS), Random(number("GEOSMOOTH_FUZZ_SEED", 1)));
     let corpus = corpus(target);
-    let breaks = |input: &[u8]| catch_unwind(|| check(input)).is_err();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let running = folder.join(format!("{target}-running"));
+    let breaks = |input: &[u8]| {
+        // What ends the whole process can still be looked at.
+        std::fs::write(&running, input).expect("a folder to write to");
+        catch_unwind(|| check(input)).is_err()
+    };
     let mut broken: Vec<PathBuf> =
         corpus.iter().filter(|(_, input)| breaks(input)).map(|(path, _)| path.clone()).collect();
     for run in 0..runs {
         let input = mutated(&corpus, &mut random);
         if breaks(&input) {
-            let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{target}-{run}"));
-            std::fs::write(&kept, &input).expect("a folder to write to");
-            broken.push(kept);
+            broken.push(folder.join(format!("{target}-{run}")));
+            std::fs::rename(&running, &broken[broken.len() - 1]).expect("the same folder");
         }
     }
     assert!(broken.is_empty(), "{target} breaks on {broken:?}; once mended, keep them in fuzz/corpus/{target}");
