@@ -2,6 +2,8 @@
 
 use rayon::prelude::*;
 
+use crate::space::two_sum;
+
 /// A Morton curve over cubes whose sides are powers of two, so that the corner of every cube, at every level, is
 /// exact and the places of a cube follow each other.
 #[derive(Clone, Copy, Debug)]
@@ -39,8 +41,11 @@ impl Curve {
     /// The cube that a coordinate lies in along one axis; `side` is that of the smallest cubes or a power of two times it.
     #[inline]
     pub(crate) fn cube(&self, axis: usize, coordinate: f64, side: f64) -> u64 {
+        let offset = two_sum(coordinate, -self.low[axis]);
+        // Rounded down: rounded up, a place near the edge of a cube would be put into the next, outside of which it is.
+        let offset = f64::from_bits(offset.hi.to_bits() - u64::from(offset.lo < 0.0));
         // Signed on the way: the conversion takes half as long.
-        ((coordinate - self.low[axis]) * side.recip()) as i64 as u64
+        (offset * side.recip()) as i64 as u64
     }
 
     /// Where a cube begins along one axis.
@@ -112,6 +117,20 @@ fn spread_by_three(x: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_place_is_in_its_cube_however_far_the_lowest_is() {
+        let near = |step: i32| f64::from(step) * 0.013 - 1.0;
+        for far in [-1e3, -1e9, -8.4e14] {
+            let places: Vec<[f64; 1]> = (0..400).map(|step| [near(step)]).chain([[far]]).collect();
+            let curve = Curve::around(&places, 1);
+            let side = curve.side().max(2.0);
+            for [place] in places {
+                let corner = curve.corner(0, curve.cube(0, place, side), side);
+                assert!((corner..corner + side).contains(&place), "{place} is not in the cube at {corner}");
+            }
+        }
+    }
 
     #[test]
     fn curve_bits_interleave() {

@@ -148,9 +148,11 @@ impl SmoothingPlan {
         let (first, second) = (self.plan.sums(&[], &()), plan.sums(&[], &()));
         let effective = |row: usize| {
             let (d, squares) = (RowSums::of(&self.scene, row, &first, None), RowSums::of(&squared, row, &second, None));
-            // By logarithms: for far rows the square of D would underflow.
-            let log2 = |sums: &RowSums| sums.mass.log2() + sums.exponent;
-            if squares.mass > 0.0 { (2.0 * log2(&d) - log2(&squares)).exp2() } else { 0.0 }
+            // By logarithms: for far rows the square of D would underflow. Exponents apart: theirs may be so large that
+            // nothing else would be left.
+            let exponent = 2.0 * d.exponent - squares.exponent;
+            let count = 2.0 * d.mass.log2() - squares.mass.log2();
+            if squares.mass > 0.0 { (count + exponent).exp2() } else { 0.0 }
         };
         Ok((0..self.scene.layout.target_of_row.len()).map(effective).collect())
     }
