@@ -9,7 +9,7 @@ PYTHON := python3
 WHEELS := target/wheels
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
-.PHONY: test test-rust test-interop test-python wheel notebook sweep hostile fuzz miri deny msrv check bench
+.PHONY: test test-rust test-interop test-python wheel notebook sweep hostile fuzz deny msrv check bench
 
 # Without Python 3 the other parts are skipped and said so; CI demands them.
 ifeq ($(CI)$(shell python3 -c 'import venv, ensurepip; print("here")' 2>/dev/null),)

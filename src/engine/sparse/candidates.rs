@@ -163,7 +163,9 @@ impl WithSimd for Weights<'_> {
         let (decays, mass) = (self.decays.as_chunks::<LANES>().0, self.mass.as_chunks::<LANES>().0);
         for ((decays, mass), weights) in decays.iter().zip(mass).zip(self.out.as_chunks_mut::<LANES>().0) {
             for lane in 0..LANES {
-                weights[lane] = mass[lane] * exp2_minus::<S>(decays[lane] - self.shift);
+                // The tree's nearest source is so but for rounding: where decays are very large another may be nearer by more
+                // than the exponential can take.
+                weights[lane] = mass[lane] * exp2_minus::<S>((decays[lane] - self.shift).max(0.0));
             }
         }
     }
