@@ -146,13 +146,16 @@ impl SmoothingPlan {
         let squared = Arc::new(self.scene.squared());
         let (_, plan) = self.smoother.engine.engine(self.choice.engine).plan(squared.clone(), &())?;
         let (first, second) = (self.plan.sums(&[], &()), plan.sums(&[], &()));
+        let most = self.scene.parts.iter().map(|part| part.1).sum::<usize>() as f64;
         let effective = |row: usize| {
             let (d, squares) = (RowSums::of(&self.scene, row, &first, None), RowSums::of(&squared, row, &second, None));
             // By logarithms: for far rows the square of D would underflow. Exponents apart: theirs may be so large that
             // nothing else would be left.
             let exponent = 2.0 * d.exponent - squares.exponent;
             let count = 2.0 * d.mass.log2() - squares.mass.log2();
-            if squares.mass > 0.0 { (count + exponent).exp2() } else { 0.0 }
+            // By Cauchy and Schwarz it is between one and the number of sources; only what rounding takes from one of the sums, such
+            // as a tiny label beside a row that is left out, puts it elsewhere.
+            if squares.mass > 0.0 { (count + exponent).exp2().clamp(1.0, most) } else { 0.0 }
         };
         Ok((0..self.scene.layout.target_of_row.len()).map(effective).collect())
     }

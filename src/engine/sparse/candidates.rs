@@ -34,8 +34,10 @@ pub(super) struct Neighbours {
     sources: Vec<u32>,
     decays: Vec<f64>,
     mass: Vec<f64>,
-    /// Mass times kernel.
+    /// Mass times kernel, but for a power of two.
     weights: Vec<f64>,
+    /// Subtracted from every decay so that far rows do not underflow; a whole number.
+    pub(super) shift: f64,
 }
 
 impl<const A: usize> Candidates<A> {
@@ -79,8 +81,15 @@ impl<const A: usize> Candidates<A> {
         let whole = near.count.next_multiple_of(LANES);
         // What spare lanes hold weighs nothing.
         near.mass[near.count..whole].fill(0.0);
+        near.shift = limits.shift;
+        if limits.shift > 0.0 {
+            // The tree knows high parts only: its nearest source may not be the nearest, by far if decays are very large.
+            let nearest = near.decays[..near.count].iter().copied().fold(limits.shift, f64::min).floor();
+            near.decays[near.count..whole].fill(nearest);
+            near.shift = nearest;
+        }
         let (decays, mass, out) = (&near.decays[..whole], &near.mass[..whole], &mut near.weights[..whole]);
-        arch().dispatch(Weights { shift: limits.shift, decays, mass, out });
+        arch().dispatch(Weights { shift: near.shift, decays, mass, out });
         near
     }
 }
@@ -163,9 +172,7 @@ impl WithSimd for Weights<'_> {
         let (decays, mass) = (self.decays.as_chunks::<LANES>().0, self.mass.as_chunks::<LANES>().0);
         for ((decays, mass), weights) in decays.iter().zip(mass).zip(self.out.as_chunks_mut::<LANES>().0) {
             for lane in 0..LANES {
-                // The tree's nearest source is so but for rounding: where decays are very large another may be nearer by more
-                // than the exponential can take.
-                weights[lane] = mass[lane] * exp2_minus::<S>((decays[lane] - self.shift).max(0.0));
+                weights[lane] = mass[lane] * exp2_minus::<S>(decays[lane] - self.shift);
             }
         }
     }

@@ -238,7 +238,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
     /// Keeps what the truncation asks for and normalises it to a row.
     fn add_row(&self, limits: &Limits, total: f64, near: &mut Neighbours, rows: &mut Rows) {
         // Of what is not near only this is known: it lies beyond the farthest decay.
-        let unseen = (total - near.mass()).max(0.0) * (limits.shift - limits.farthest).exp2();
+        let unseen = (total - near.mass()).max(0.0) * (near.shift - limits.farthest).exp2();
         let (cut, dropped) = match self.truncation {
             Truncation::Cutoff(_) => (limits.farthest, 0.0),
             Truncation::Tolerance(tolerance) => near.cheapest_cut(limits, tolerance, unseen),
@@ -251,7 +251,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         }
         rows.block.ends.push(rows.block.columns.len());
         rows.mass.push(mass);
-        rows.exponent.push(-limits.shift);
+        rows.exponent.push(-near.shift);
         rows.error.push(dropped + unseen + mass * limits.rounding);
     }
 }
@@ -265,7 +265,7 @@ fn decay_at(sigmas: f64) -> f64 {
 pub(super) struct Limits {
     pub(super) nearest: f64,
     pub(super) farthest: f64,
-    /// Subtracted from every decay so that far rows do not underflow; a whole number.
+    /// What is subtracted from every decay at most so that far rows do not underflow; a whole number.
     pub(super) shift: f64,
     /// What rounding can do to the sums, as a factor of D.
     pub(super) rounding: f64,
