@@ -15,6 +15,7 @@ mod options;
 mod pages;
 mod recipe;
 mod reproduce;
+mod signals;
 mod smooth;
 mod table;
 mod terminal;
@@ -58,7 +59,7 @@ Examples:
     geosmooth compare --train sold.parquet --test unsold.parquet --label price --prediction model --sigma 500m";
 
 /// Parses the arguments, runs the command and gives the exit code: 0 done, 1 the world failed, 2 the request or its
-/// input is wrong.
+/// input is wrong. A signal ends the process with 128 and its number: 130 for Ctrl-C.
 #[must_use]
 pub fn main() -> ExitCode {
     // Damaged files may panic inside the Parquet reader; that is caught and told in one line. Who wants more says so.
@@ -66,7 +67,7 @@ pub fn main() -> ExitCode {
         std::panic::set_hook(Box::new(|_| {}));
     }
     let outcome = std::panic::catch_unwind(|| match Cli::try_parse() {
-        Ok(cli) => report(run(cli.command)),
+        Ok(cli) => report(signals::attend().and_then(|()| run(cli.command))),
         Err(error) => terminal::explain_usage(&error),
     });
     outcome.unwrap_or_else(|panic| terminal::explain_panic(panic.as_ref()))
@@ -88,6 +89,9 @@ fn run(command: Command) -> Result<(), Error> {
 fn report(outcome: Result<(), Error>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => terminal::explain(&error),
+        Err(error) => {
+            signals::stay_if_ending();
+            terminal::explain(&error)
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::io::{ErrorKind, IsTerminal, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -105,6 +106,19 @@ impl Listener for Terminal {
     }
 }
 
+/// The bar on the screen, for who must end at once.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// The last words of a process that a signal ends: the bar is wiped away, and no other comes.
+pub(super) fn interrupted() {
+    let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(bar) = &*shown {
+        bar.finish_and_clear();
+    }
+    say("error: interrupted");
+    std::mem::forget(shown);
+}
+
 /// A sign of life for long work, and a bar once its end is known; shown only where somebody watches.
 struct Bar {
     bar: ProgressBar,
@@ -119,6 +133,7 @@ impl Bar {
         let bar = ProgressBar::new(0).with_message(what);
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
         bar.enable_steady_tick(std::time::Duration::from_millis(100));
+        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
         Self { bar }
     }
 }

@@ -7,6 +7,7 @@ mod guard;
 mod input;
 mod output;
 mod read;
+mod temporary;
 
 pub use budget::Budget;
 pub(crate) use file::read_small_text;
@@ -15,6 +16,7 @@ pub use input::{ArrowTable, Input};
 pub use output::{NewColumn, Output};
 pub(crate) use read::ColumnKind;
 pub use read::{GroupColumn, Groups, Numbers};
+pub(crate) use temporary::{TemporaryFolder, remove_all};
 
 const DAMAGED: &str = "the file may be damaged or truncated: write it again, or check it with another Parquet reader";
 

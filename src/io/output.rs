@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufWriter, ErrorKind};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
-use tempfile::NamedTempFile;
 
 use super::guard::{check_pages, guarded};
 use super::input::{Input, ParquetFile};
+use super::temporary::TemporaryFile;
 use crate::error::Error;
 
 /// A column to add: one value for each row of the input, some perhaps missing.
@@ -40,7 +40,7 @@ pub struct NewColumn {
 #[derive(Debug)]
 pub struct Output {
     destination: PathBuf,
-    temporary: NamedTempFile,
+    temporary: TemporaryFile,
     overwrite: bool,
 }
 
@@ -85,8 +85,8 @@ impl Output {
                 }
             }
         }
-        let temporary =
-            temporary_beside(&resolved).map_err(|error| failed(error.kind().into(), "its folder must be writable"))?;
+        let temporary = TemporaryFile::beside(&resolved)
+            .map_err(|error| failed(error.kind().into(), "its folder must be writable"))?;
         Ok(Self { destination: resolved, temporary, overwrite })
     }
 
@@ -184,20 +184,10 @@ impl Output {
             |source| Error::Io { action: "cannot write", path: destination.clone(), source, hint: "is the disk full?" };
         temporary.as_file().sync_all().map_err(failed)?;
         // Without --overwrite even a file that appeared meanwhile is left alone.
-        let named = if overwrite { temporary.persist(&destination) } else { temporary.persist_noclobber(&destination) };
-        named.map_err(|error| failed(error.error))?;
+        temporary.persist(&destination, overwrite).map_err(failed)?;
         let folder = destination.parent().unwrap_or(Path::new("."));
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
     }
-}
-
-/// A file in the same folder, hence on the same device, with the permissions that any new file gets.
-fn temporary_beside(destination: &Path) -> std::io::Result<NamedTempFile> {
-    tempfile::Builder::new()
-        .prefix(".geosmooth-")
-        .suffix(".tmp")
-        .permissions(fs::Permissions::from_mode(0o666))
-        .tempfile_in(destination.parent().unwrap_or(Path::new(".")))
 }
 
 fn primitive(name: &str, physical: PhysicalType, repetition: Repetition) -> Result<TypePtr, ParquetError> {

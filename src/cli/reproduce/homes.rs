@@ -9,7 +9,7 @@ use crate::cli::options::{OnInvalid, missing};
 use crate::cli::table::{Table, Wanted};
 use crate::error::Error;
 use crate::experiment::Homes;
-use crate::io::{ColumnKind, CoordinateRequest, Groups, Input, Output};
+use crate::io::{ColumnKind, CoordinateRequest, Groups, Input, Output, TemporaryFolder};
 use crate::points::Places;
 
 /// The homes, and what models see of them.
@@ -44,7 +44,7 @@ const SAMPLE_LABEL: &str = "log_price";
 
 impl HomeArgs {
     /// Opens the files; those of the sample are put into a folder that must live as long as they are read.
-    pub(super) fn open(&self, caller: &Caller) -> Result<(Vec<Input>, Option<tempfile::TempDir>), Error> {
+    pub(super) fn open(&self, caller: &Caller) -> Result<(Vec<Input>, Option<TemporaryFolder>), Error> {
         if let Some(data) = &self.data {
             return Ok((vec![caller.open(data)?], None));
         }
@@ -54,7 +54,7 @@ impl HomeArgs {
             source,
             hint: "TMPDIR says where temporary files go",
         };
-        let folder = tempfile::tempdir().map_err(failed)?;
+        let folder = TemporaryFolder::new().map_err(failed)?;
         let mut inputs = Vec::new();
         for (name, bytes) in SAMPLE {
             let path = folder.path().join(name);
