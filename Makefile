@@ -9,7 +9,7 @@ PYTHON := python3
 WHEELS := target/wheels
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
-.PHONY: test test-rust test-interop test-python wheel notebook sweep hostile fuzz deny msrv check bench
+.PHONY: test test-rust test-interop test-python python-venv wheel notebook sweep cases faults soak hostile fuzz deny msrv check bench
 
 # Without Python 3 the other parts are skipped and said so; CI demands them.
 ifeq ($(CI)$(shell python3 -c 'import venv, ensurepip; print("here")' 2>/dev/null),)
@@ -57,15 +57,17 @@ $(VENV)/ready: tests/interop/requirements.txt
 
 # The Python package: its wheel in a fresh environment, tests, examples in docstrings and pages, types, the notebook.
 # One wheel does for all versions of Python: PYTHON=python3.15 tests it with another.
-test-python: wheel
-	rm -rf $(PYTHON_VENV)
-	$(PYTHON) -m venv $(PYTHON_VENV)
-	$(PYTHON_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r python/tests/requirements.txt $(WHEELS)/*.whl
+test-python: python-venv
 	cd python/tests && ../../$(PYTHON_VENV)/bin/python -m pytest -q -rs -c ../pyproject.toml --rootdir .. .
 	$(PYTHON_VENV)/bin/python python/tests/examples.py
 	cd python && ../$(PYTHON_VENV)/bin/python -m mypy
 	cd python/tests && ../../$(PYTHON_VENV)/bin/python -m mypy.stubtest geosmooth._core
 	$(PYTHON_VENV)/bin/python python/tests/notebook.py
+
+python-venv: wheel
+	rm -rf $(PYTHON_VENV)
+	python3 -m venv $(PYTHON_VENV)
+	$(PYTHON_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r python/tests/requirements.txt $(WHEELS)/*.whl
 
 wheel: $(VENV)/ready
 	rm -rf $(WHEELS)
@@ -74,6 +76,27 @@ wheel: $(VENV)/ready
 # Runs the notebook and keeps what it shows.
 notebook:
 	$(PYTHON_VENV)/bin/python python/tests/notebook.py --keep
+
+# Everything that people throw at it, by number: one table of what was tried and how it went.
+CASES := $(CURDIR)/target/cases.jsonl
+NUMBERED := CASES=$(CASES) PYTHONPATH=$(CURDIR)/tests/interop
+cases: $(VENV)/ready python-venv
+	cargo build --release $(SCOPE)
+	rm -f $(CASES)
+	-$(NUMBERED) $(VENV)/bin/python -m pytest -q -rs -p cases tests/interop
+	-cd python/tests && $(NUMBERED) ../../$(PYTHON_VENV)/bin/python -m pytest -q -rs -p cases -c ../pyproject.toml --rootdir .. .
+	$(VENV)/bin/python tests/interop/cases.py $(CASES)
+
+# Signals, kills, full disks and changing inputs, twenty times as often as `make test` tries them.
+faults: $(VENV)/ready
+	cargo build --release $(SCOPE)
+	GEOSMOOTH_FAULTS=20 $(VENV)/bin/python -m pytest -q -rs tests/interop/test_faults.py
+
+# Many runs at once, then runs for MINUTES: nothing grows, nothing is left behind.
+MINUTES := 60
+soak: python-venv
+	cargo build --release $(SCOPE)
+	nice $(PYTHON_VENV)/bin/python tests/load.py --minutes $(MINUTES)
 
 check:
 	cargo fmt --check

@@ -92,7 +92,7 @@ impl<'a> Training<'a> {
     fn iterated(&self, shifts: &[f64], hard: f64) -> Result<Vec<Solution>, Error> {
         let accuracy = self.problem.options.accuracy();
         let least = shifts.iter().copied().fold(f64::INFINITY, f64::min);
-        let low_rank = LowRank::new(&self.influence, self.labels.len(), 0.1 * least);
+        let low_rank = LowRank::new(&self.influence, self.labels.len(), 0.1 * least, self.problem.options.memory());
         let needed = |shift: f64| accuracy * shift / self.norm;
         let suits = |shift: f64| {
             let hard = if needed(shift) < Sparse::SMALLEST_TOLERANCE { 1.0 } else { hard };

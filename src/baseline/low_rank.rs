@@ -25,8 +25,10 @@ pub(super) struct LowRank {
 }
 
 impl LowRank {
-    /// Goes on until no diagonal element above `enough` is left, or [`RANK`] columns are there.
-    pub(super) fn new(kernel: &Influence, rows: usize, enough: f64) -> Self {
+    /// Goes on until no diagonal element above `enough` is left, or [`RANK`] columns are there or as many as memory has room for.
+    pub(super) fn new(kernel: &Influence, rows: usize, enough: f64, memory: u64) -> Self {
+        // Each is there twice when they are multiplied.
+        let most = (memory / (16 * rows.max(1) as u64)).clamp(1, RANK as u64) as usize;
         let mut diagonal = vec![1.0; rows];
         let mut low_rank = Self { columns: Vec::new(), gram: Mat::new(), rest: 1.0 };
         loop {
@@ -36,7 +38,7 @@ impl LowRank {
             low_rank.rest = largest;
             let rank = low_rank.columns.len();
             let hopeless = rank == GLANCE && diagonal.iter().sum::<f64>() > (1.0 - CAUGHT) * rows as f64;
-            if largest <= enough || rank == RANK || hopeless {
+            if largest <= enough || rank >= most || hopeless {
                 let all = Mat::from_fn(rows, rank, |row, k| low_rank.columns[k][row]);
                 low_rank.gram = all.transpose() * &all;
                 return low_rank;
@@ -101,7 +103,7 @@ mod tests {
         let rows = 300;
         let places = Places::index(vec![(0..rows).map(|row| row as f64).collect()]).unwrap();
         let kernel = Influence::new(Sigma::index(60.0).unwrap(), &places, &places, Own::Counts).unwrap();
-        let low_rank = LowRank::new(&kernel, rows, 1e-10);
+        let low_rank = LowRank::new(&kernel, rows, 1e-10, u64::MAX);
         assert!(low_rank.columns.len() < 40 && low_rank.rest <= 1e-10, "{}", low_rank.columns.len());
 
         let (shift, vector) = (0.01, (0..rows).map(|row| (row as f64).cos()).collect::<Vec<f64>>());
@@ -117,6 +119,7 @@ mod tests {
         let rows = 1000;
         let places = Places::index(vec![(0..rows).map(|row| row as f64).collect()]).unwrap();
         let kernel = Influence::new(Sigma::index(0.1).unwrap(), &places, &places, Own::Counts).unwrap();
-        assert_eq!(LowRank::new(&kernel, rows, 1e-10).columns.len(), GLANCE);
+        assert_eq!(LowRank::new(&kernel, rows, 1e-10, u64::MAX).columns.len(), GLANCE);
+        assert_eq!(LowRank::new(&kernel, rows, 1e-10, 160_000).columns.len(), 10);
     }
 }

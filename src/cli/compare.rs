@@ -86,8 +86,10 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Compared, Error> {
     let engines = args.engines.iter().map(|name| name.parse()).collect::<Result<Vec<EngineKind>, _>>()?;
     let recipe = args.kernel.recipe(Some(args.c), &args.data, caller)?;
     let inputs = args.data.open(&args.test, Some(&recipe), caller)?;
-    let memory = args.running.memory_for_matrix(inputs.rows(), inputs.predictions.len())?;
-    let options = args.kernel.accuracy().options(EngineKind::Exact, memory)?;
+    let memory = args.running.memory_for_smoothers(inputs.rows(), inputs.predictions.len())?;
+    // The correct step plans beside the smoother.
+    let plans = 1 + u64::from(recipe.correction.is_some());
+    let options = args.kernel.accuracy().options(EngineKind::Exact, memory / plans)?;
     let data = args.data.read(&inputs, caller)?;
     let run = Run { recipe: &recipe, c: args.c, options, data: &data, caller };
     let report = args.report.prepare(inputs.all())?;

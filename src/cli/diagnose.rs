@@ -78,7 +78,7 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Diagnosed, Error> 
             hint: "name one with --prediction".to_owned(),
         });
     };
-    let memory = args.running.memory_for_matrix(inputs.rows(), 1)?;
+    let memory = args.running.memory_for_engines(inputs.rows(), 1)?;
     let options = args.kernel.accuracy().options(args.engine.parse::<EngineKind>()?, memory)?;
     let report = args.report.prepare(inputs.all())?;
     inputs

@@ -32,11 +32,28 @@ impl std::str::FromStr for Bytes {
     }
 }
 
-/// The limit asked for, or 80 % of what is free now.
+/// The limit asked for, or 80 % of what is free now; no more than the address space allows.
 pub(super) fn memory_limit(asked: Option<Bytes>) -> u64 {
-    if let Some(Bytes(limit)) = asked {
-        return limit;
-    }
+    let limit = asked.map_or_else(most_of_what_is_free, |Bytes(limit)| limit);
+    address_space_left().map_or(limit, |left| limit.min((left as f64 * SHARE_OF_ADDRESSES) as u64))
+}
+
+/// Part of the address space that data may take: the allocator maps more than it uses, and keeps what was freed. A run of 1M rows
+/// held 310 MB at most and needed 520 MB of addresses, 215 MB of them for the program and its threads (2026-11-18).
+const SHARE_OF_ADDRESSES: f64 = 0.5;
+
+/// Bytes that may still be mapped, where there is a limit on them (`ulimit -v`) and the system tells.
+fn address_space_left() -> Option<u64> {
+    let line = |path: &str, name: &str| {
+        let text = std::fs::read_to_string(path).ok()?;
+        text.lines().find_map(|line| line.strip_prefix(name).map(str::to_owned))
+    };
+    let limit = line("/proc/self/limits", "Max address space")?.split_whitespace().next()?.parse::<u64>().ok()?;
+    let taken = line("/proc/self/status", "VmSize:")?.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?;
+    Some(limit.saturating_sub(taken * 1024))
+}
+
+fn most_of_what_is_free() -> u64 {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
     let free = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory).min(system.available_memory());

@@ -73,6 +73,12 @@ pub fn main() -> ExitCode {
     outcome.unwrap_or_else(|panic| terminal::explain_panic(panic.as_ref()))
 }
 
+/// Ends the process because there is no more memory: one line, a hint, no temporary files. It asks for no memory itself.
+#[cold]
+pub fn out_of_memory() -> ! {
+    signals::end_without_memory()
+}
+
 fn run(command: Command) -> Result<(), Error> {
     match command {
         Command::Smooth(args) => smooth::run(&args),

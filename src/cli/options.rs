@@ -65,7 +65,8 @@ pub(super) struct RunArgs {
     /// Number of threads; all cores if left out. The result is the same for any number
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     threads: Option<usize>,
-    /// Memory to stay within, such as 8GiB; 80 % of what is free if left out
+    /// Memory to stay within, such as 8GiB; 80 % of what is free if left out. Counts everything that is made of the rows, not the
+    /// program itself, some 30 MB. What would need more is refused before it is done
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     memory_limit: Option<Bytes>,
     /// Print one JSON object instead of a table
@@ -76,10 +77,12 @@ pub(super) struct RunArgs {
     quiet: bool,
 }
 
-/// Bytes that smoothing takes for each row, and for each row and prediction, apart from a matrix. Measured: 203 bytes a row with
-/// one prediction and 284 with four (2M + 2M rows in metres, 2026-11-16); half as much again, since a limit is a promise.
-const BYTES_PER_ROW: u64 = 260;
+/// Bytes that a row takes from file to file apart from what smoothers and engines count themselves, and each of its values. With
+/// those, 1M rows in metres were estimated to need 384 bytes each and needed 264 at most, 1M + 1M rows 302 and 186 (2026-11-18).
+const BYTES_PER_ROW: u64 = 40;
 const BYTES_PER_VALUE: u64 = 60;
+/// Bytes for each row where it is laid out more than once, or without a smoother that counts.
+const BYTES_LAID_OUT: u64 = 300;
 
 impl RunArgs {
     /// Does work in threads of its own.
@@ -106,10 +109,19 @@ impl RunArgs {
         Budget::new(machine::memory_limit(self.memory_limit))
     }
 
-    /// What is left of the memory limit for a matrix once the rows have theirs.
-    pub(super) fn memory_for_matrix(&self, rows: usize, predictions: usize) -> Result<u64, Error> {
+    /// What is left of the memory limit for smoothers, which count what they take, once the rows have theirs.
+    pub(super) fn memory_for_smoothers(&self, rows: usize, predictions: usize) -> Result<u64, Error> {
+        self.memory_left(rows, BYTES_PER_ROW + predictions as u64 * BYTES_PER_VALUE)
+    }
+
+    /// What is left of the memory limit for engines once the rows are there and laid out.
+    pub(super) fn memory_for_engines(&self, rows: usize, predictions: usize) -> Result<u64, Error> {
+        self.memory_left(rows, BYTES_LAID_OUT + BYTES_PER_ROW + predictions as u64 * BYTES_PER_VALUE)
+    }
+
+    fn memory_left(&self, rows: usize, bytes_per_row: u64) -> Result<u64, Error> {
         let limit = machine::memory_limit(self.memory_limit);
-        let need = (rows as u64).saturating_mul(BYTES_PER_ROW + predictions as u64 * BYTES_PER_VALUE);
+        let need = (rows as u64).saturating_mul(bytes_per_row);
         if need > limit {
             return Err(Error::Memory { what: format!("smoothing {rows} rows"), need, limit });
         }

@@ -1,4 +1,4 @@
-//! Ctrl-C and its kin, for the command alone: in any phase it ends at once, and no temporary file stays. A program that
+//! Ctrl-C and its kin, and the end of memory, for the command alone: in any phase it ends at once, and no temporary file stays. A program that
 //! calls the library keeps its signals to itself.
 
 use std::process;
@@ -12,7 +12,7 @@ use signal_hook::iterator::Signals;
 
 use super::terminal;
 use crate::error::Error;
-use crate::io::remove_all;
+use crate::io::{remove_all, try_remove_all};
 
 /// Set once the process is about to end.
 static ENDING: AtomicBool = AtomicBool::new(false);
@@ -62,6 +62,18 @@ fn end(signal: i32) -> ! {
         let _ = heard.recv_timeout(LAST_WORDS);
     }
     process::exit(128 + signal)
+}
+
+/// Ends a process that gets no more memory; what others are about to do with the little that is left does not matter.
+pub(super) fn end_without_memory() -> ! {
+    if ENDING.swap(true, Ordering::SeqCst) {
+        // Another thread is at it and done within that time, unless the end itself found no memory.
+        thread::sleep(Duration::from_secs(1));
+        process::abort();
+    }
+    try_remove_all();
+    terminal::say_without_memory();
+    process::exit(1)
 }
 
 /// Whether whoever started us wants a signal to be ignored, as `nohup` does, where the system tells.

@@ -94,8 +94,10 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Smoothing, Error> 
         recipe.c.ok_or_else(|| missing("--c", "how far to go, such as --c 0.6, or --params from geosmooth tune"))?;
     let inputs = args.data.open(&args.test, Some(&recipe), caller)?;
     let names = new_names(args, &inputs)?;
-    let memory = args.running.memory_for_matrix(inputs.rows(), inputs.predictions.len())?;
-    let options = args.kernel.accuracy().options(engine, memory)?;
+    let memory = args.running.memory_for_smoothers(inputs.rows(), inputs.predictions.len())?;
+    // Each of these is a plan of its own beside the first.
+    let plans = 1 + u64::from(args.certificate) + u64::from(recipe.correction.is_some());
+    let options = args.kernel.accuracy().options(engine, memory / plans)?;
     let smoother = recipe.smoother(c, options)?;
     let (output, matrix) = args.destinations(&inputs)?;
     let report = args.report.prepare(inputs.all())?;

@@ -34,6 +34,11 @@ fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
+/// What is said where there is no memory to make up a message.
+pub(super) fn say_without_memory() {
+    say("error: the system gives no more memory\nhint: set --memory-limit to what there is, lift a limit of the shell (ulimit -v), or give fewer rows");
+}
+
 pub(super) fn explain(error: &Error) -> ExitCode {
     say(&format!("error: {}", one_line(&error.to_string())));
     if let Some(hint) = error.hint() {

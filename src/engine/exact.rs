@@ -17,10 +17,20 @@ use crate::scene::{Cloud, Scene};
 
 /// The engine of all pairs.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Exact;
+pub struct Exact {
+    /// Bytes that it may take; `None` for no limit.
+    pub memory_limit: Option<u64>,
+}
+
+/// Bytes for each target, with one column of values: sixteen targets have a tile of 96 bytes and its sums of 410.
+const AT_TARGET: u64 = 32;
 
 impl Engine for Exact {
     fn plan(&self, scene: Arc<Scene>, _: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
+        let need = scene.target_places() as u64 * AT_TARGET;
+        if let Some(limit) = self.memory_limit.filter(|limit| need > *limit) {
+            return Err(Error::Memory { what: "the engine of all pairs".to_owned(), need, limit });
+        }
         let runs = cut(&scene.layout.sources, scene.layout.metric.dimensions());
         Ok(Box::new(ExactPlan { scene, runs }))
     }

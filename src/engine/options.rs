@@ -66,14 +66,14 @@ impl EngineOptions {
         Ok(self)
     }
 
-    /// Bytes that a weight matrix may take.
+    /// Bytes that an engine may take: for a weight matrix, for lattices, for sums.
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.memory_limit = Some(bytes);
         self
     }
 
-    /// Bytes that a weight matrix may take; all there are if nothing was said.
+    /// Bytes that an engine may take; all there are if nothing was said.
     pub(crate) fn memory(&self) -> u64 {
         self.memory_limit.unwrap_or(u64::MAX)
     }
@@ -132,7 +132,7 @@ impl EngineOptions {
             engine => Choice { engine, reason: "as asked" },
         };
         let plan = match choice.engine {
-            EngineKind::Exact => Exact.plan(scene, progress),
+            EngineKind::Exact => Exact { memory_limit: self.memory_limit }.plan(scene, progress),
             EngineKind::Sparse => self.sparse().plan(scene, progress),
             EngineKind::Fast | EngineKind::Auto => self.fast()?.plan(scene, progress),
         };
@@ -141,7 +141,7 @@ impl EngineOptions {
 
     fn fast(&self) -> Result<Fast, Error> {
         match self.truncation {
-            Truncation::Tolerance(tolerance) => Ok(Fast { tolerance }),
+            Truncation::Tolerance(tolerance) => Ok(Fast { tolerance, memory_limit: self.memory_limit }),
             Truncation::Cutoff(_) => Err(Error::Contradiction {
                 message: "the fast engine keeps a tolerance; it has no cutoff".to_owned(),
                 hint: "leave --cutoff out, or use --engine sparse".to_owned(),

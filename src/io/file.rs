@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,6 +18,8 @@ use crate::error::Error;
 pub(super) struct PositionedFile {
     file: Arc<File>,
     len: u64,
+    /// When it was last written to, in seconds and nanoseconds.
+    written: (i64, i64),
 }
 
 impl PositionedFile {
@@ -38,7 +40,14 @@ impl PositionedFile {
             });
         }
         let file = File::open(path).map_err(failed)?;
-        Ok(Self { file: Arc::new(file), len: kind.len() })
+        let opened = file.metadata().map_err(failed)?;
+        Ok(Self { file: Arc::new(file), len: opened.len(), written: (opened.mtime(), opened.mtime_nsec()) })
+    }
+
+    /// Whether nobody has written to the file since it was opened, as far as the system tells.
+    pub(super) fn is_unchanged(&self) -> bool {
+        let same = |now: std::fs::Metadata| now.len() == self.len && (now.mtime(), now.mtime_nsec()) == self.written;
+        self.file.metadata().is_ok_and(same)
     }
 
     fn check(&self, start: u64, length: u64) -> Result<()> {

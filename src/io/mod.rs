@@ -16,7 +16,7 @@ pub use input::{ArrowTable, Input};
 pub use output::{NewColumn, Output};
 pub(crate) use read::ColumnKind;
 pub use read::{GroupColumn, Groups, Numbers};
-pub(crate) use temporary::{TemporaryFolder, remove_all};
+pub(crate) use temporary::{TemporaryFolder, remove_all, try_remove_all};
 
 const DAMAGED: &str = "the file may be damaged or truncated: write it again, or check it with another Parquet reader";
 

@@ -4,10 +4,10 @@
 //! indexes. Only the new columns are encoded, and the footer written anew.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, ErrorKind};
+use std::io::{self, BufWriter, ErrorKind, Write as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::datatypes::{DataType, Field, Schema};
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, encode_arrow_schema};
@@ -85,8 +85,12 @@ impl Output {
                 }
             }
         }
-        let temporary = TemporaryFile::beside(&resolved)
-            .map_err(|error| failed(error.kind().into(), "its folder must be writable"))?;
+        let temporary = TemporaryFile::beside(&resolved).map_err(|error| {
+            // The temporary name is of no use to anybody: only what the system said is kept.
+            let said = error.to_string().split(" at path ").next().unwrap_or_default().to_owned();
+            let hint = "its folder must be writable, the disk not full, and no limit on files reached (ulimit -n)";
+            failed(io::Error::new(error.kind(), said), hint)
+        })?;
         Ok(Self { destination: resolved, temporary, overwrite })
     }
 
@@ -107,22 +111,36 @@ impl Output {
         let rows = input.rows();
         assert!(columns.iter().all(|column| column.values.len() == rows), "one value for each row");
         let first = input.files().first().ok_or_else(|| input.no_file())?;
-        let written = guarded(&first.path, || {
-            let file = BufWriter::with_capacity(1 << 20, self.temporary.as_file());
-            let mut writer = SerializedFileWriter::new(
-                file,
-                schema_with(first, columns)?,
-                Arc::new(properties(input, first, columns)),
-            )?;
-            let mut start = 0;
-            let indexed = has_page_index(input);
-            for file in input.files() {
-                start = copy_file(file, indexed, columns, start, &mut writer)?;
-            }
-            writer.close()
-        });
-        written.map_err(|error| self.blame(error))?;
-        self.finish()
+        let witness = Witness::new(self.temporary.as_file());
+        self.copy(input, first, columns, &witness).map_err(|error| self.blame(error, &witness))?;
+        match input.files().iter().find(|file| !file.reader.is_unchanged()) {
+            None => self.finish(),
+            Some(file) => Err(Error::File {
+                path: file.path.clone(),
+                problem: "was written to while it was read".to_owned(),
+                hint: "run again once it is complete; nothing was written".to_owned(),
+            }),
+        }
+    }
+
+    /// Every file with its rows of the new columns.
+    fn copy(
+        &self,
+        input: &Input,
+        first: &ParquetFile,
+        columns: &[NewColumn],
+        witness: &Witness,
+    ) -> Result<(), Error> {
+        let mut writer = guarded(&first.path, || {
+            let file = BufWriter::with_capacity(1 << 20, witness);
+            let properties = Arc::new(properties(input, first, columns));
+            SerializedFileWriter::new(file, schema_with(first, columns)?, properties)
+        })?;
+        let (mut start, indexed) = (0, has_page_index(input));
+        for file in input.files() {
+            start = guarded(&file.path, || copy_file(file, indexed, columns, start, &mut writer))?;
+        }
+        guarded(&self.destination, || writer.close()).map(drop)
     }
 
     /// Writes a sparse matrix as rows, columns and weights, in batches.
@@ -130,8 +148,8 @@ impl Output {
     /// # Errors
     /// If the disk fails; nothing is left behind then.
     pub fn write_triplets(self, batches: impl Iterator<Item = (Vec<i64>, Vec<i64>, Vec<f64>)>) -> Result<(), Error> {
-        let path = self.destination.clone();
-        let written = guarded(&path, || {
+        let witness = Witness::new(self.temporary.as_file());
+        let written = guarded(&self.destination, || {
             let integer = |name: &str| primitive(name, PhysicalType::INT64, Repetition::REQUIRED);
             let fields = vec![
                 integer("row")?,
@@ -141,7 +159,7 @@ impl Output {
             let schema = Arc::new(Type::group_type_builder("schema").with_fields(fields).build()?);
             let properties = base_properties().set_column_encoding("row".into(), Encoding::DELTA_BINARY_PACKED);
             let properties = properties.set_column_encoding("column".into(), Encoding::DELTA_BINARY_PACKED).build();
-            let file = BufWriter::with_capacity(1 << 20, self.temporary.as_file());
+            let file = BufWriter::with_capacity(1 << 20, &witness);
             let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties))?;
             for (rows, columns, weights) in batches {
                 let mut group = writer.next_row_group()?;
@@ -152,7 +170,7 @@ impl Output {
             }
             writer.close()
         });
-        written.map_err(|error| self.blame(error))?;
+        written.map_err(|error| self.blame(error, &witness))?;
         self.finish()
     }
 
@@ -161,32 +179,74 @@ impl Output {
     /// # Errors
     /// If the disk fails; nothing is left behind then.
     pub fn write_bytes(self, bytes: &[u8]) -> Result<(), Error> {
-        use std::io::Write as _;
         self.temporary.as_file().write_all(bytes).map_err(|source| self.failed(source))?;
         self.finish()
     }
 
-    /// A failure while copying may come from either end; the disk's own complaints are about the output.
-    fn blame(&self, error: Error) -> Error {
-        match error {
-            Error::File { problem, .. } if problem.contains("os error") => self.failed(std::io::Error::other(problem)),
-            other => other,
-        }
+    /// A failure while copying may come from either end: the witness knows which.
+    fn blame(&self, error: Error, witness: &Witness) -> Error {
+        witness.failure().map_or(error, |source| self.failed(source))
     }
 
-    fn failed(&self, source: std::io::Error) -> Error {
-        Error::Io { action: "cannot write", path: self.destination.clone(), source, hint: "is the disk full?" }
+    fn failed(&self, source: io::Error) -> Error {
+        failed(&self.destination, source)
     }
 
     fn finish(self) -> Result<(), Error> {
         let Self { destination, temporary, overwrite } = self;
-        let failed =
-            |source| Error::Io { action: "cannot write", path: destination.clone(), source, hint: "is the disk full?" };
+        let failed = |source| failed(&destination, source);
         temporary.as_file().sync_all().map_err(failed)?;
         // Without --overwrite even a file that appeared meanwhile is left alone.
         temporary.persist(&destination, overwrite).map_err(failed)?;
         let folder = destination.parent().unwrap_or(Path::new("."));
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
+    }
+}
+
+fn failed(destination: &Path, source: io::Error) -> Error {
+    let hint = match source.kind() {
+        ErrorKind::StorageFull => "the disk is full: make room, or choose another folder",
+        ErrorKind::QuotaExceeded => "your share of the disk is used up: make room, or choose another folder",
+        ErrorKind::FileTooLarge => "there is a limit on the size of files: see ulimit -f, or choose another disk",
+        ErrorKind::AlreadyExists => "another run may have written it meanwhile: choose another name, or allow it with --overwrite",
+        _ => "is the disk still there, and its folder writable?",
+    };
+    Error::Io { action: "cannot write", path: destination.to_owned(), source, hint }
+}
+
+/// A file that remembers how writing to it failed.
+struct Witness<'a> {
+    file: &'a File,
+    failure: Mutex<Option<io::Error>>,
+}
+
+impl<'a> Witness<'a> {
+    fn new(file: &'a File) -> Self {
+        Self { file, failure: Mutex::new(None) }
+    }
+
+    fn failure(&self) -> Option<io::Error> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// What others are told is a copy: an error cannot be in two places.
+    fn remember(&self, error: io::Error) -> io::Error {
+        let copy = error.kind().into();
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        copy
+    }
+}
+
+impl io::Write for &Witness<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        { self.file }.write(bytes).map_err(|error| match error.kind() {
+            ErrorKind::Interrupted => error,
+            _ => self.remember(error),
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        { self.file }.flush()
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use tempfile::{Builder, NamedTempFile, TempDir};
 
@@ -19,7 +19,19 @@ fn known() -> MutexGuard<'static, BTreeSet<PathBuf>> {
 /// Removes all temporary files and folders; from then on nothing is made and nothing takes its final name. Only for a process
 /// that ends right after. What has its final name is complete and stays.
 pub(crate) fn remove_all() {
-    let known = known();
+    remove(known());
+}
+
+/// The same where it must not wait: the very thread that ends the process may be about to make a temporary file.
+pub(crate) fn try_remove_all() {
+    match KNOWN.try_lock() {
+        Ok(known) => remove(known),
+        Err(TryLockError::Poisoned(poisoned)) => remove(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => {}
+    }
+}
+
+fn remove(known: MutexGuard<BTreeSet<PathBuf>>) {
     for path in known.iter() {
         // What cannot be removed has nobody left to hear of it.
         drop(fs::remove_file(path).or_else(|_| fs::remove_dir_all(path)));

@@ -4,6 +4,7 @@
 //! Merging matters beyond speed: ten million flats at one address are one place of weight ten million.
 
 mod curve;
+mod memory;
 mod merge;
 mod radix;
 mod rows;
@@ -18,6 +19,7 @@ use crate::points::Places;
 use crate::space::{Metric, Sigma, compensated};
 
 pub(crate) use self::curve::Curve;
+use self::memory::RowCounts;
 use self::rows::Rows;
 
 /// Whether a row that is both source and target counts in its own sum.
@@ -128,6 +130,22 @@ impl Scene {
         let rows = Rows::new(targets, sources)?;
         let layout = Arc::new(rows.layout(metric, own));
         Ok(Self::over(layout, metric.decay_scale(sigma), rows.parts))
+    }
+
+    /// Bytes that laying out the problem takes at most, before it is done.
+    ///
+    /// # Errors
+    /// If σ does not fit the places.
+    pub(crate) fn bytes(sigma: Sigma, targets: &Places, sources: &[(&Places, f64)]) -> Result<u64, Error> {
+        let rows = |places: &Places| places.len() as u64;
+        let others = sources.iter().filter(|(places, _)| !std::ptr::eq(*places, targets));
+        let counts = RowCounts {
+            targets: rows(targets),
+            sources: sources.iter().map(|(places, _)| rows(places)).sum(),
+            all: rows(targets) + others.map(|(places, _)| rows(places)).sum::<u64>(),
+            axes: targets.metric(sigma)?.axes() as u64,
+        };
+        Ok(counts.bytes())
     }
 
     fn over(layout: Arc<Layout>, scale: f64, parts: Vec<(f64, usize)>) -> Self {

@@ -44,6 +44,10 @@ pub struct Smoother {
     engine: EngineOptions,
 }
 
+/// Bytes of sums, averages and bounds for each row to predict, one column at a time: four sums, a gathered value, an average and its
+/// bound for the place, and both for the row.
+const BYTES_OF_A_RESULT: u64 = 96;
+
 impl Smoother {
     /// The tolerance unless another is asked for: a millionth of the range of the values.
     pub const DEFAULT_TOLERANCE: f64 = EngineOptions::DEFAULT_TOLERANCE;
@@ -106,7 +110,7 @@ impl Smoother {
         Ok(self)
     }
 
-    /// Bytes that a weight matrix may take.
+    /// Bytes that laying out places, the engine and sums may take together, apart from the places and values that come in.
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.engine = self.engine.memory_limit(bytes);
@@ -134,9 +138,16 @@ impl Smoother {
         let labelled = labelled.filter(|_| self.label_weight > 0.0);
         let mut sources = vec![(targets, 1.0)];
         sources.extend(labelled.map(|places| (places, self.label_weight)));
+        let need = Scene::bytes(self.sigma, targets, &sources)? + targets.len() as u64 * BYTES_OF_A_RESULT;
+        let left = self.engine.memory().checked_sub(need).ok_or_else(|| Error::Memory {
+            what: format!("smoothing {} rows", sources.iter().map(|(places, _)| places.len()).sum::<usize>()),
+            need,
+            limit: self.engine.memory(),
+        })?;
+        let smoother = Self { engine: self.engine.memory_limit(left), ..self.clone() };
         let scene = Arc::new(Scene::new(self.sigma, targets, &sources, self.own)?);
-        let (choice, plan) = self.engine.plan(scene.clone(), progress)?;
-        Ok(SmoothingPlan { smoother: self.clone(), scene, plan, choice })
+        let (choice, plan) = smoother.engine.plan(scene.clone(), progress)?;
+        Ok(SmoothingPlan { smoother, scene, plan, choice })
     }
 }
 

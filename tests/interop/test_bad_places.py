@@ -225,6 +225,17 @@ def test_46_an_isolated_row_six_sigma_from_a_city(smooth, written, sigma, engine
     assert abs(smoothed[:3] - dense.mean(k, values)).max() <= 1e-6 * np.ptp(values)
 
 
+@ENGINES
+@pytest.mark.parametrize("sigma", ["100km", "5000km", "20000km", "1000000km"])
+def test_47_antipodes(smooth, written, sigma, engine):
+    """Pairs at opposite ends of the Earth, poles among them, under kernels that reach around it."""
+    latitude, longitude = np.array([90, -90, 0, 0, 41.65, -41.65, 12.5, -12.5]), np.array([0, 17, 0, 180, -83.54, 96.46, 179.9, -0.1])
+    test = placed(test_rows(8), latitude, longitude)
+    train = placed(train_rows(8), -latitude, np.where(longitude > 0, longitude - 180, longitude + 180))
+    out = smooth(written(test), written(train, "train.parquet"), sigma=sigma, engine=engine)
+    Reference(test, train, sigma=sigma).assert_close(out, 1e-6)
+
+
 @pytest.mark.parametrize("engine", ["auto", "exact", "sparse", "fast"])
 def test_49_shuffled_rows(smooth, written, engine):
     test, train = test_rows(2000), train_rows(2000)

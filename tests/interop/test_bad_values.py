@@ -7,7 +7,7 @@ import pytest
 
 import dense
 from damage import assert_explained, refused, run, written
-from sample import Reference, column, test_rows, train_rows, with_column
+from sample import Reference, at, column, test_rows, train_rows, with_column
 
 ENGINES = pytest.mark.parametrize("engine", ["exact", "sparse", "fast"])
 INVALID = {"null": None, "NaN": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
@@ -52,6 +52,72 @@ def test_30_skipped(smooth, written, value, engine):
     smoothed = pq.read_table(out)["xgb_smoothed"]
     assert [row for row, x in enumerate(smoothed.to_pylist()) if x is None] == ROWS_HIT
     assert abs(smoothed.take(kept[0]).to_numpy() - reference.smoothed).max() <= 1e-6 * reference.range
+
+
+def with_predictions(values):
+    return with_column(test_rows(), "xgb", pa.array(values))
+
+
+def assert_as_exact(out, values, tolerance=1e-6):
+    """Smoothed values are those of numpy with the values scaled to at most 1, and within their range."""
+    smoothed, scale = pq.read_table(out)["xgb_smoothed"].to_numpy(), abs(values).max()
+    unit = values / scale if scale >= 1e-290 else values * 2.0**1000 / (scale * 2.0**1000)
+    expected = dense.mean(dense.kernel("500m", at(test_rows())), unit)
+    found = smoothed / scale if scale >= 1e-290 else smoothed * 2.0**1000 / (scale * 2.0**1000)
+    assert np.isfinite(smoothed).all() and values.min() <= smoothed.min() and smoothed.max() <= values.max()
+    # The smallest numbers that there are cannot be halved: that is what rounding may cost.
+    assert abs(found - expected).max() <= tolerance * np.ptp(unit) + 5e-324 / scale
+
+
+@ENGINES
+@pytest.mark.parametrize("size", [1e300, 1e308, 1.7976931348623157e308])
+def test_31_values_near_the_largest(smooth, written, size, engine):
+    """Both signs at once: even their difference is more than 64 bits hold."""
+    values = np.where(np.arange(150) % 2, size, -size) * np.linspace(0.5, 1, 150)
+    assert_as_exact(smooth(written(with_predictions(values)), engine=engine), values)
+
+
+@ENGINES
+@pytest.mark.parametrize("size", [1e-300, 1e-308, 1e-315, 5e-322])
+def test_32_values_near_the_smallest(smooth, written, size, engine):
+    values = np.where(np.arange(150) % 2, size, -size) * np.linspace(0.5, 1, 150)
+    assert_as_exact(smooth(written(with_predictions(values)), engine=engine), values)
+
+
+@ENGINES
+def test_32_negative_zero(smooth, written, engine):
+    """Zeros of either sign are zeros; alone they come back as they are."""
+    mixed = np.where(np.arange(150) % 3, 0.0, -0.0)
+    assert (pq.read_table(smooth(written(with_predictions(mixed)), engine=engine))["xgb_smoothed"].to_numpy() == 0).all()
+    out = smooth(written(with_predictions(np.full(150, -0.0))), engine=engine)
+    assert (pq.read_table(out)["xgb_smoothed"].to_numpy() == 0).all()
+
+
+@ENGINES
+def test_34_small_differences_on_a_large_value(smooth, written, engine):
+    """1e16 and a few units: sums of such numbers would lose all of the difference."""
+    values = 1e16 + 2.0 * (np.arange(150) % 7)
+    smoothed = pq.read_table(smooth(written(with_predictions(values)), engine=engine))["xgb_smoothed"].to_numpy()
+    expected = dense.mean(dense.kernel("500m", at(test_rows())), values - 1e16)
+    # 1e16 is followed by 1e16 + 2: the result cannot be nearer than one.
+    assert abs((smoothed - 1e16) - expected).max() <= 1.0 + 1e-6 * 12
+
+
+@pytest.mark.parametrize("kind", ["float64", "null"])
+@pytest.mark.parametrize("role", ["prediction", "label"])
+def test_35_whole_column_null(refused, smooth, written, role, kind):
+    nulls = lambda table, name: with_column(table, name, pa.nulls(len(table), pa.float64() if kind == "float64" else pa.null()))
+    test = nulls(test_rows(), "xgb") if role == "prediction" else test_rows()
+    train = nulls(train_rows(), "price") if role == "label" else train_rows()
+    paths = {"test": written(test), "train": written(train, "train.parquet")}
+    refused("xgb" if role == "prediction" else "price", **paths, label="price")
+    if kind == "null":
+        return
+    out = smooth(paths["test"], paths["train"], on_invalid="skip")
+    if role == "prediction":
+        assert pq.read_table(out)["xgb_smoothed"].null_count == 150
+    else:
+        Reference(test_rows()).assert_close(out, 1e-6)
 
 
 @ENGINES

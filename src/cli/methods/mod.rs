@@ -115,7 +115,7 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Told, Error> {
     let grids = args.grids(&inputs)?;
     let features = args.features.as_deref().map_or(Vec::new(), |list| items(list).collect());
     let rows = inputs.rows() + test.rows();
-    let memory = args.running.memory_for_matrix(rows, inputs.predictions.len() + features.len())?;
+    let memory = args.running.memory_for_engines(rows, inputs.predictions.len() + features.len())?;
     let options = args.accuracy.options(args.engine.parse::<EngineKind>()?, memory)?;
     let report = args.report.prepare(inputs.all().into_iter().chain([&test]).collect())?;
     let tables = args.read(&inputs, &test, &features, caller)?;

@@ -97,7 +97,7 @@ const COLUMNS: usize = 50;
 impl StudyArgs {
     /// Finds out before the work whether the rows fit into memory and the page could be written.
     fn start<'a>(&self, inputs: Vec<&'a Input>) -> Result<Report<'a>, Error> {
-        self.running.memory_for_matrix(inputs.iter().map(|input| input.rows()).sum(), COLUMNS)?;
+        self.running.memory_for_engines(inputs.iter().map(|input| input.rows()).sum(), COLUMNS)?;
         Report::prepare(self.out.clone(), "choose another with --out", self.overwrite, inputs)
     }
 }

@@ -120,7 +120,7 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Tuning, Error> {
     let (tuner, sigmas) = args.tuner()?;
     let inputs = args.open(caller)?;
     args.explain_untried_correction(caller);
-    let memory = args.running.memory_for_matrix(inputs.rows(), inputs.predictions.len())?;
+    let memory = args.running.memory_for_engines(inputs.rows(), inputs.predictions.len())?;
     let options = args.accuracy.options(args.engine.parse::<EngineKind>()?, memory)?;
     let create = |path: &PathBuf| Output::create(path, args.report.overwrite, &inputs.all());
     let output = args.output.as_ref().map(create).transpose()?;

@@ -254,6 +254,16 @@ impl Chart {
         Self { grid, sources, targets, owns, rank }
     }
 
+    /// Places that it keeps.
+    pub(super) fn places(&self) -> usize {
+        self.sources.places.len() + self.targets.places.len()
+    }
+
+    /// Bytes that sums take for each column.
+    pub(super) fn bytes(&self) -> u64 {
+        self.grid.bytes() + 8 * self.owns.len() as u64
+    }
+
     /// The targets whose sums it gives.
     pub(super) fn targets(&self) -> Range<usize> {
         self.owns.clone()
@@ -407,10 +417,10 @@ mod tests {
             let value = |row: usize| if k == 0 { values(row).0 } else { values(row).1 };
             scene.mass.iter().enumerate().map(|(row, mass)| mass * value(row)).collect::<Vec<f64>>()
         });
-        let exact = Exact.plan(scene.clone(), &()).unwrap().sums(&columns, &());
+        let exact = Exact::default().plan(scene.clone(), &()).unwrap().sums(&columns, &());
         let mut used = 0.0_f64;
         for tolerance in [1e-3, 1e-6, 1e-10] {
-            let fast = Fast { tolerance }.plan(scene.clone(), &()).unwrap().sums(&columns, &());
+            let fast = Fast { tolerance, memory_limit: None }.plan(scene.clone(), &()).unwrap().sums(&columns, &());
             for row in 0..exact.mass.len() {
                 let (scale, bound) = ((exact.exponent[row] - fast.exponent[row]).exp2(), fast.error[row]);
                 let most = bound + scale * exact.error[row];

@@ -91,6 +91,20 @@ impl Grid {
         Self { taps: Taps::new(window), terms, sources, targets, route }
     }
 
+    /// Bytes that sums take for each column: nodes before, between and after the passes, and the sums of the targets.
+    pub(super) fn bytes(&self) -> u64 {
+        let blocks: Vec<u64> = self.route.stages.iter().map(|stage| stage.len() as u64).collect();
+        let (sets, last) = (self.terms.sets as u64, blocks.len() - 1);
+        let at_once = if self.terms.single().is_some() {
+            // Nodes are freed after the pass that read them.
+            blocks.windows(2).map(|pair| pair[0] + pair[1]).max().unwrap_or(0)
+        } else {
+            sets * (blocks[0] + blocks[last]) + blocks[1..].iter().sum::<u64>()
+        };
+        let targets = self.targets.iter().map(|run| run.places.len() as u64).sum::<u64>();
+        8 * (at_once * self.taps.window.nodes_per_block() as u64 + targets)
+    }
+
     /// The sums at the targets, block by block.
     pub(super) fn sums(&self, sources: &impl Spreads, targets: &impl Reads, columns: usize) -> Vec<BlockSums> {
         let spread = self.spread(sources, self.terms.sets * columns);

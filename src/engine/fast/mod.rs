@@ -22,6 +22,7 @@ mod expansion;
 mod grid;
 mod lattice;
 mod leaves;
+mod memory;
 mod mixture;
 mod ruler;
 mod split;
@@ -40,6 +41,7 @@ use self::chart::Sheet;
 use self::direct::{Bench, Direct, TargetSums};
 use self::grid::{Grid, OnPlane};
 use self::leaves::log2_below;
+use self::memory::Need;
 use self::ruler::Ruler;
 use self::split::{Lattice, Split, Thick};
 use super::{Engine, Plan, Progress, Sums, TOO_SMALL};
@@ -52,13 +54,18 @@ use crate::scene::{NOWHERE, Own, Scene};
 pub struct Fast {
     /// Largest error of any row, relative to the range of the values.
     pub tolerance: f64,
+    /// Bytes that it may take; `None` for no limit.
+    pub memory_limit: Option<u64>,
 }
 
 impl Engine for Fast {
     fn plan(&self, scene: Arc<Scene>, _: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
         let groups = 0..scene.layout.sources.groups.len();
-        let groups = groups.into_par_iter().map(|group| Split::new(&scene, group, self.tolerance)).collect();
-        Ok(Box::new(FastPlan { scene, tolerance: self.tolerance, groups }))
+        let groups: Vec<Split> =
+            groups.into_par_iter().map(|group| Split::new(&scene, group, self.tolerance)).collect();
+        let need = Need::of(&groups, scene.source_places(), scene.target_places());
+        let at_once = need.columns(self.memory_limit.unwrap_or(u64::MAX))?;
+        Ok(Box::new(FastPlan { scene, tolerance: self.tolerance, groups, at_once }))
     }
 }
 
@@ -66,10 +73,22 @@ struct FastPlan {
     scene: Arc<Scene>,
     tolerance: f64,
     groups: Vec<Split>,
+    /// Columns of values that there is memory for at once.
+    at_once: usize,
 }
 
 impl Plan for FastPlan {
     fn sums(&self, columns: &[Vec<f64>], progress: &dyn Progress) -> Sums {
+        let (first, rest) = columns.split_at(columns.len().min(self.at_once));
+        let mut all = self.sums_at_once(first, progress);
+        // A column has the same sums, whichever others are summed with it.
+        rest.chunks(self.at_once).for_each(|columns| all.values.extend(self.sums_at_once(columns, progress).values));
+        all
+    }
+}
+
+impl FastPlan {
+    fn sums_at_once(&self, columns: &[Vec<f64>], progress: &dyn Progress) -> Sums {
         let scene = &self.scene;
         let all: Vec<&[f64]> = std::iter::once(&scene.mass).chain(columns).map(Vec::as_slice).collect();
         let mut sums = Sums::zero(scene.layout.targets.len(), columns.len());
