@@ -66,7 +66,7 @@ test-python: python-venv
 
 python-venv: wheel
 	rm -rf $(PYTHON_VENV)
-	python3 -m venv $(PYTHON_VENV)
+	$(PYTHON) -m venv $(PYTHON_VENV)
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r python/tests/requirements.txt $(WHEELS)/*.whl
 
 wheel: $(VENV)/ready

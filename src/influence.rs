@@ -77,8 +77,12 @@ impl Influence {
         let rough = options.with_tolerance_of_at_least(ROUGHLY);
         let around = self.field(sigma.scaled(3.0)?, &[], 0.0, &rough)?;
         let neighbours = (0..self.rows).map(|row| around.mass_at(row)).sum::<f64>() / self.rows.max(1) as f64;
-        let options = if neighbours <= FEW_NEIGHBOURS { options.prefer(EngineKind::Sparse) } else { *options };
-        self.kernel(sigma, 0.0, &options)
+        let quicker = if neighbours <= FEW_NEIGHBOURS { options.prefer(EngineKind::Sparse) } else { *options };
+        match self.kernel(sigma, 0.0, &quicker) {
+            // Nobody asked for a matrix: without one it takes longer.
+            Err(Error::MatrixTooLarge { .. }) if quicker.engine != options.engine => self.kernel(sigma, 0.0, options),
+            kernel => kernel,
+        }
     }
 
     /// The kernel between one target row and every target row, at the σ that the scene was laid out with. The sources must be

@@ -38,8 +38,8 @@ pub(super) fn memory_limit(asked: Option<Bytes>) -> u64 {
     address_space_left().map_or(limit, |left| limit.min((left as f64 * SHARE_OF_ADDRESSES) as u64))
 }
 
-/// Part of the address space that data may take: the allocator maps more than it uses, and keeps what was freed. A run of 1M rows
-/// held 310 MB at most and needed 520 MB of addresses, 215 MB of them for the program and its threads (2026-11-18).
+/// Part of the address space that data may take: the allocator maps more than it uses, and keeps what was freed. A run of few rows
+/// took 255 MB of addresses; 1M rows held 244 to 339 MB more, and took 316 to 391 MB of addresses more (2026-11-18).
 const SHARE_OF_ADDRESSES: f64 = 0.5;
 
 /// Bytes that may still be mapped, where there is a limit on them (`ulimit -v`) and the system tells.

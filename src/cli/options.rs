@@ -78,7 +78,7 @@ pub(super) struct RunArgs {
 }
 
 /// Bytes that a row takes from file to file apart from what smoothers and engines count themselves, and each of its values. With
-/// those, 1M rows in metres were estimated to need 384 bytes each and needed 264 at most, 1M + 1M rows 302 and 186 (2026-11-18).
+/// those, 1M rows in metres were estimated to need 384 bytes each and needed 264 at most, 1M + 1M rows 306 and 186 (2026-11-18).
 const BYTES_PER_ROW: u64 = 40;
 const BYTES_PER_VALUE: u64 = 60;
 /// Bytes for each row where it is laid out more than once, or without a smoother that counts.

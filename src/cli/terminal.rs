@@ -36,7 +36,9 @@ fn say(line: &str) {
 
 /// What is said where there is no memory to make up a message.
 pub(super) fn say_without_memory() {
-    say("error: the system gives no more memory\nhint: set --memory-limit to what there is, lift a limit of the shell (ulimit -v), or give fewer rows");
+    say(
+        "error: the system gives no more memory\nhint: set --memory-limit to what there is, lift a limit of the shell (ulimit -v), or give fewer rows",
+    );
 }
 
 pub(super) fn explain(error: &Error) -> ExitCode {

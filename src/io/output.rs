@@ -124,13 +124,7 @@ impl Output {
     }
 
     /// Every file with its rows of the new columns.
-    fn copy(
-        &self,
-        input: &Input,
-        first: &ParquetFile,
-        columns: &[NewColumn],
-        witness: &Witness,
-    ) -> Result<(), Error> {
+    fn copy(&self, input: &Input, first: &ParquetFile, columns: &[NewColumn], witness: &Witness) -> Result<(), Error> {
         let mut writer = guarded(&first.path, || {
             let file = BufWriter::with_capacity(1 << 20, witness);
             let properties = Arc::new(properties(input, first, columns));
@@ -208,7 +202,9 @@ fn failed(destination: &Path, source: io::Error) -> Error {
         ErrorKind::StorageFull => "the disk is full: make room, or choose another folder",
         ErrorKind::QuotaExceeded => "your share of the disk is used up: make room, or choose another folder",
         ErrorKind::FileTooLarge => "there is a limit on the size of files: see ulimit -f, or choose another disk",
-        ErrorKind::AlreadyExists => "another run may have written it meanwhile: choose another name, or allow it with --overwrite",
+        ErrorKind::AlreadyExists => {
+            "another run may have written it meanwhile: choose another name, or allow it with --overwrite"
+        }
         _ => "is the disk still there, and its folder writable?",
     };
     Error::Io { action: "cannot write", path: destination.to_owned(), source, hint }

@@ -25,7 +25,7 @@ pub struct Smoothed {
     pub values: Vec<Option<f64>>,
     /// How far each value can be from the exact one, in the unit of the values: approximation and rounding.
     pub error_bound: Vec<f64>,
-    /// R: the largest source value minus the smallest, or the largest number if that is less.
+    /// R: the largest source value minus the smallest, or the largest number that there is.
     pub range: f64,
 }
 
@@ -106,13 +106,16 @@ impl SmoothingPlan {
 
     fn smooth_column(&self, predictions: &[f64], span: &Span, column: &[f64], sums: &Sums, k: usize) -> Smoothed {
         let c = self.smoother.c;
-        let rounding = 4.0 * f64::EPSILON * span.low.abs().max(span.high.abs());
+        // Relative, but for the smallest numbers that there are: those are as far from each other as from zero, and some ten
+        // steps round to them.
+        let rounding = (4.0 * f64::EPSILON * span.low.abs().max(span.high.abs())).max(f64::from_bits(16));
         // Where c or the range is zero the prediction comes back as it is.
-        let exact = c == 0.0 || span.half == 0.0;
+        let exact = c == 0.0 || span.low == span.high;
         let mean_and_bound = |RowSums { mass, value, error, .. }: RowSums| {
             (mass > 0.0).then(|| {
-                // Doubled at the end: the range itself may be too large for a number.
-                let bound = if exact { 0.0 } else { 2.0 * (c * span.half * (error / mass).min(1.0)) + rounding };
+                // By halves: the range itself may be more than 64 bits hold.
+                let half_bound = c * span.half * (error / mass).min(1.0);
+                let bound = if exact { 0.0 } else { 2.0 * half_bound + rounding };
                 (span.value_at(value / mass), bound)
             })
         };
