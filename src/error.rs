@@ -86,7 +86,7 @@ pub enum Error {
         limit: u64,
     },
     /// More memory than allowed for something other than the matrix.
-    #[error("{what} needs about {}, the limit is {}", bytes(*need), bytes(*limit))]
+    #[error("{what} needs about {}, the memory limit leaves {}", bytes(*need), bytes(*limit))]
     Memory {
         /// What needs it.
         what: String,

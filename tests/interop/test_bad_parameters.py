@@ -99,7 +99,7 @@ def test_55_many_threads_on_few_rows(smooth, written):
 
 @pytest.mark.parametrize("limit", ["1B", "10KB", "1KiB"])
 def test_56_memory_for_the_rows(refused, written, limit):
-    refused("needs about", "the limit is", test=written(test_rows()), memory_limit=limit, hint="--memory-limit")
+    refused("needs about", "the memory limit leaves", test=written(test_rows()), memory_limit=limit, hint="--memory-limit")
 
 
 @pytest.mark.parametrize("flags", [{}, {"matrix": "matrix.parquet"}])
