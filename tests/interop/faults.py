@@ -12,7 +12,7 @@ import pytest
 from damage import environment
 
 INTERRUPTED = {signal.SIGINT: 130, signal.SIGTERM: 143}
-PATIENCE = 30  # seconds: guards against hanging, on a machine with much else to do
+PATIENCE = 120  # seconds: guards against hanging, on a machine with much else to do
 
 
 @contextlib.contextmanager
