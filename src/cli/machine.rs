@@ -56,7 +56,9 @@ fn address_space_left() -> Option<u64> {
 fn most_of_what_is_free() -> u64 {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
-    let free = system.cgroup_limits().map_or(u64::MAX, |limits| limits.free_memory).min(system.available_memory());
+    // Not its free memory: that leaves out what caches files and is given back on demand.
+    let in_container = system.cgroup_limits().map_or(u64::MAX, |limits| limits.total_memory.saturating_sub(limits.rss));
+    let free = in_container.min(system.available_memory());
     // A system that does not tell has no limit that we know of.
     if free == 0 { u64::MAX } else { free / 5 * 4 }
 }
