@@ -56,11 +56,13 @@ fn address_space_left() -> Option<u64> {
 fn most_of_what_is_free() -> u64 {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
+    // A system that does not tell has no limit that we know of.
+    if system.total_memory() == 0 {
+        return u64::MAX;
+    }
     // Not its free memory: that leaves out what caches files and is given back on demand.
     let in_container = system.cgroup_limits().map_or(u64::MAX, |limits| limits.total_memory.saturating_sub(limits.rss));
-    let free = in_container.min(system.available_memory());
-    // A system that does not tell has no limit that we know of.
-    if free == 0 { u64::MAX } else { free / 5 * 4 }
+    in_container.min(system.available_memory()) / 5 * 4
 }
 
 /// The most memory that this process ever held, if the system tells.
