@@ -97,7 +97,9 @@ fn report(outcome: Result<(), Error>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             signals::stay_if_ending();
-            terminal::explain(&error)
+            let code = terminal::explain(&error);
+            signals::explained(code.into());
+            code.into()
         }
     }
 }

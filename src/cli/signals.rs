@@ -2,7 +2,7 @@
 //! calls the library keeps its signals to itself.
 
 use std::process;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -16,6 +16,9 @@ use crate::io::{remove_all, try_remove_all};
 
 /// Set once the process is about to end.
 static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// The exit code of an error that was explained, or 0.
+static EXPLAINED: AtomicI32 = AtomicI32::new(0);
 
 /// How long the last words may take: whoever reads stderr may have stopped to.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -49,6 +52,11 @@ pub(super) fn stay_if_ending() {
     }
 }
 
+/// An error was explained and the process is about to end with this code: whatever else fails on the way is not worth a word.
+pub(super) fn explained(code: i32) {
+    EXPLAINED.store(code, Ordering::SeqCst);
+}
+
 fn end(signal: i32) -> ! {
     ENDING.store(true, Ordering::SeqCst);
     remove_all();
@@ -72,7 +80,10 @@ pub(super) fn end_without_memory() -> ! {
         process::abort();
     }
     try_remove_all();
-    terminal::say_without_memory();
+    match EXPLAINED.load(Ordering::SeqCst) {
+        0 => terminal::say_without_memory(),
+        code => process::exit(code),
+    }
     process::exit(1)
 }
 

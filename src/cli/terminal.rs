@@ -41,12 +41,13 @@ pub(super) fn say_without_memory() {
     );
 }
 
-pub(super) fn explain(error: &Error) -> ExitCode {
+/// Explains an error and gives the exit code for it.
+pub(super) fn explain(error: &Error) -> u8 {
     say(&format!("error: {}", one_line(&error.to_string())));
     if let Some(hint) = error.hint() {
         say(&format!("hint: {}", one_line(&hint)));
     }
-    ExitCode::from(if error.is_world() { 1 } else { 2 })
+    if error.is_world() { 1 } else { 2 }
 }
 
 /// The command line's own complaints in our form: one line, then the way out.
@@ -54,14 +55,14 @@ pub(super) fn explain_usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         return match print(&error.render().to_string()) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => explain(&error),
+            Err(error) => explain(&error).into(),
         };
     }
     if error.kind() == ClapKind::DisplayHelpOnMissingArgumentOrSubcommand {
         say(&error.render().to_string());
         return ExitCode::from(2);
     }
-    explain(&usage(error))
+    explain(&usage(error)).into()
 }
 
 /// A complaint about arguments as one of our own errors.
