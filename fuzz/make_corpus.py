@@ -67,6 +67,7 @@ def number(value: float) -> bytes:
 SAME, UNIFORM, NORMAL, LINE, GRID, FARTHER, LAST_BITS, ANY_BITS = range(8)
 EIGHT_TIMES, OWN_VALUE, SPLIT_GROUPS, LABELLED = 8, 16, 32, 128
 ANYTHING, IN_SIGMAS, LEAVE_ONE_OUT, GROUPS = 1, 2, 4, 8
+FEW_CELLS, SMALL_TILES, FAST_TILES = 16, 32, 64
 SPACES = {"degrees": 2, "metres": 2, "index1": 1, "index2": 2, "index3": 3}
 
 
@@ -100,6 +101,9 @@ def engines() -> None:
             flags = IN_SIGMAS | (GROUPS if name == "groups" else 0)
             for own, flag in [("", 0), ("-left-out", LEAVE_ONE_OUT)]:
                 (folder / f"{space}-{name}{own}").write_bytes(problem(space, flags | flag, sigma, clusters))
+        towns = [cluster(kind, at(50.0 * town, 30.0 * (town % 3)), 2.0, 20) for town in range(12) for kind in (NORMAL, UNIFORM | LABELLED)]
+        for own, flag in [("", FAST_TILES), ("-few-cells", FEW_CELLS)]:
+            (folder / f"{space}-tiles{own}").write_bytes(problem(space, IN_SIGMAS | SMALL_TILES | flag, sigma / 16, towns))
     pair = [cluster(SAME, [0.0, 0.0], 0.0), cluster(SAME | OWN_VALUE, [1.0, 0.0], 0.0, value=-1e308), cluster(SAME | LABELLED, [0.0, 1.0], 0.0)]
     extremes = {
         "huge-values": problem("index2", 0, 1.0, pair, values=(1e308, 0.0)),

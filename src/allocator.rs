@@ -2,6 +2,10 @@
 
 use std::alloc::{GlobalAlloc, Layout};
 
+// Miri runs no C: under it the system's allocator stands in.
+#[cfg(miri)]
+use std::alloc::System as Jemalloc;
+#[cfg(not(miri))]
 use tikv_jemallocator::Jemalloc;
 
 /// Huge pages for everything, from few arenas, large arrays too: a quarter of the time of plan and apply, for some 10 % more
@@ -45,4 +49,27 @@ fn found(memory: *mut u8) -> *mut u8 {
         geosmooth::cli::out_of_memory();
     }
     memory
+}
+
+#[cfg(test)]
+mod tests {
+    /// The tests of the command have its allocator: every way of asking for memory, at several sizes and alignments.
+    #[test]
+    fn memory_is_as_asked_for() {
+        for length in [1_usize, 100, 1000] {
+            let mut bytes = vec![0_u8; length];
+            assert!(bytes.iter().all(|&byte| byte == 0));
+            bytes.extend(std::iter::repeat_n(7, 3 * length));
+            bytes.shrink_to(2 * length);
+            assert!(bytes[..length].iter().all(|&byte| byte == 0) && bytes[length..].iter().all(|&byte| byte == 7));
+            let wide = vec![Wide([length as u64; 16]); length];
+            assert!(
+                wide.iter().all(|wide| wide.0 == [length as u64; 16] && std::ptr::from_ref(wide).addr() % 128 == 0)
+            );
+        }
+    }
+
+    #[derive(Clone)]
+    #[repr(align(128))]
+    struct Wide([u64; 16]);
 }

@@ -75,6 +75,12 @@ pub enum Error {
         /// Row, counted from 0.
         row: usize,
     },
+    /// A row where none was counted when space was cut into tiles.
+    #[error("row {row} is where no row was counted")]
+    Uncounted {
+        /// Row, counted from 0.
+        row: usize,
+    },
     /// A weight matrix that would not fit.
     #[error("the weight matrix needs about {} for {nonzeros} non-zeros, the memory limit leaves {}", bytes(*need), bytes(*limit))]
     MatrixTooLarge {
@@ -165,6 +171,7 @@ impl Error {
             ),
             Self::Memory { .. } => Some("raise --memory-limit, or give fewer rows".to_owned()),
             Self::Parameter { expected, .. } => Some(format!("give a value that is {expected}")),
+            Self::Uncounted { .. } => Some("rows must be the same each time that they are read".to_owned()),
             Self::Length { .. } | Self::Value { .. } => None,
         }
     }

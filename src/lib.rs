@@ -43,6 +43,7 @@
 //! | `correct` | [`Correction`]: spreading the errors at labelled rows first |
 //! | [`tune`], [`diagnose`] | choosing parameters on rows whose truth is known; why smoothing helps or not |
 //! | [`baseline`] | the methods that the paper compares smoothing with, tuned and scored beside it |
+//! | [`partition`] | more rows than memory holds: counted, then cut into tiles that are smoothed one by one, or added up to moments |
 //! | `score` | R², RMSE, MAE, MAPE and the median error |
 //! | [`experiment`] | the experiments of the paper |
 //! | [`io`] | Parquet and GeoParquet in and out, Arrow tables in |
@@ -73,6 +74,7 @@ mod kernel;
 #[doc = include_str!("../docs/method.md")]
 pub mod method {}
 mod parameters;
+pub mod partition;
 mod points;
 pub mod report;
 pub mod scene;
@@ -90,6 +92,8 @@ pub use error::{Error, bytes};
 pub use parameters::{CorrectParameters, Parameters, PlaceColumns};
 pub use points::Places;
 pub use score::{Measure, Score};
-pub use smoother::{Smoothed, Smoother, SmoothingPlan, WeightBatch, smooth};
+pub use smoother::{
+    Smoothed, SmoothedTile, Smoother, SmoothingPlan, TileContents, TileRows, WeightBatch, smooth, smooth_tile,
+};
 pub use space::{Degrees, EARTH_RADIUS, Metres, Metric, Sigma, great_circle};
 pub use sums::{KernelSums, kernel_average, kernel_sums};

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -148,6 +149,66 @@ impl Score {
     }
 }
 
+/// Scores of more pairs than memory holds, added one by one.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    count: u64,
+    /// The first label: sums of what labels are above it lose no digits to a common offset.
+    first: f64,
+    above: f64,
+    above_squared: f64,
+    squared: f64,
+    absolute: f64,
+    relative: f64,
+    /// Absolute errors by their leading bits.
+    sizes: FxHashMap<u64, u64>,
+}
+
+/// Bits that errors of one count lack: 16 of the mantissa are left, and the median is right to four digits.
+const FINE_BITS: u32 = 36;
+
+impl Tally {
+    /// Adds a prediction and its label.
+    pub(crate) fn add(&mut self, prediction: f64, label: f64) {
+        if self.count == 0 {
+            self.first = label;
+        }
+        let (above, error) = (label - self.first, (prediction - label).abs());
+        self.count += 1;
+        self.above += above;
+        self.above_squared += above * above;
+        self.squared += error * error;
+        self.absolute += error;
+        self.relative += error / label.abs();
+        *self.sizes.entry(error.to_bits() >> FINE_BITS).or_default() += 1;
+    }
+
+    /// The scores; `None` if there are no pairs.
+    pub(crate) fn score(&self) -> Option<Score> {
+        let mean = |sum: f64| sum / self.count as f64;
+        let variance = mean(self.above_squared) - mean(self.above).powi(2);
+        Some(Score {
+            r2: (variance > 0.0).then(|| 1.0 - mean(self.squared) / variance),
+            rmse: mean(self.squared).sqrt(),
+            mae: mean(self.absolute),
+            mape: Some(mean(self.relative)).filter(|mape| mape.is_finite()),
+            median_error: self.median()?,
+        })
+    }
+
+    fn median(&self) -> Option<f64> {
+        let mut sizes: Vec<(u64, u64)> = self.sizes.iter().map(|(size, count)| (*size, *count)).collect();
+        sizes.sort_unstable();
+        let mut before = 0;
+        let (middle, _) = sizes.into_iter().find(|(_, count)| {
+            before += count;
+            2 * before >= self.count
+        })?;
+        let ends = [middle, middle + 1].map(|size| f64::from_bits(size << FINE_BITS));
+        Some(if middle == 0 { 0.0 } else { f64::midpoint(ends[0], ends[1]) })
+    }
+}
+
 /// The mean, if there are any values.
 pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.fold((0.0, 0_usize), |(sum, count), value| (sum + value, count + 1));
@@ -194,6 +255,24 @@ mod tests {
         assert_eq!(median(vec![9.0, 1.0, 2.0, 4.0]), Some(3.0));
         assert_eq!(median(Vec::new()), None);
         assert_eq!(Measure::Mape.of([(1.0, 2.0), (3.0, 2.0)].into_iter()), Some(0.5));
+    }
+
+    #[test]
+    fn a_tally_scores_as_all_pairs_do() {
+        let pairs: Vec<(f64, f64)> =
+            (0..1001).map(|i| (1e6 + f64::from(i % 7), 1e6 + f64::from(i % 10) + 0.01 * f64::from(i))).collect();
+        let mut tally = Tally::default();
+        for (prediction, label) in &pairs {
+            tally.add(*prediction, *label);
+        }
+        let (found, wanted) = (tally.score().unwrap(), Score::of(&pairs).unwrap());
+        let close = |a: f64, b: f64, digits: f64| assert!((a / b - 1.0).abs() < digits, "{found:?} and {wanted:?}");
+        close(found.r2.unwrap(), wanted.r2.unwrap(), 1e-9);
+        close(found.rmse, wanted.rmse, 1e-12);
+        close(found.mae, wanted.mae, 1e-12);
+        close(found.mape.unwrap(), wanted.mape.unwrap(), 1e-12);
+        close(found.median_error, wanted.median_error, 2e-5);
+        assert_eq!(Tally::default().score(), None);
     }
 
     #[test]

@@ -21,6 +21,11 @@ impl Span {
         let ends: Vec<(f64, f64)> = pieces.into_par_iter().map(ends).collect();
         let low = ends.iter().fold(f64::INFINITY, |low, piece| low.min(piece.0));
         let high = ends.iter().fold(f64::NEG_INFINITY, |high, piece| high.max(piece.1));
+        Self::between(low, high)
+    }
+
+    /// From the lowest value to the highest.
+    pub(crate) fn between(low: f64, high: f64) -> Self {
         Self { low, high, half_centre: 0.25 * low + 0.25 * high, half: 0.5 * high - 0.5 * low }
     }
 

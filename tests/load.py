@@ -36,9 +36,14 @@ def rows(n, seed):
     return pa.table({"latitude": at[:, 0], "longitude": at[:, 1], "model": rng.normal(size=n), "price": rng.normal(size=n)})
 
 
-def smoothing(folder, out, *more):
+def smoothing(folder, out, *more, test="test.parquet"):
     known = ["--train", folder / "train.parquet", "--label", "price", "--prediction", "model", "--c", "0.5", "--json"]
-    return [BINARY, "smooth", "--test", folder / "test.parquet", *known, "-o", out, "--overwrite", *more]
+    return [BINARY, "smooth", "--test", folder / test, *known, "-o", out, "--overwrite", *more]
+
+
+def tiled(folder, out, *more):
+    """More rows than the limit holds: tile by tile, from disk."""
+    return smoothing(folder, out, "--memory-limit", "64MiB", "--spill-dir", folder / "spill", *more, test="many.parquet")
 
 
 def requests(folder):
@@ -46,6 +51,8 @@ def requests(folder):
     known = ["--train", SAMPLES / "train.parquet", "--label", "log_price", "--prediction", "xgb"]
     for engine, sigma in itertools.product(["fast", "sparse"], ["50m", "500m", "0.002deg"]):
         yield f"{engine} {sigma}", smoothing(folder, folder / "out.parquet", "--engine", engine, "--sigma", sigma, "--certificate")
+    yield "tiles 500m", tiled(folder, folder / "out.parquet", "--sigma", "500m")
+    yield "tiles certified", tiled(folder, folder / "out.parquet", "--sigma", "0.002deg", "--certificate")
     yield "refused", smoothing(folder, folder / "refused.parquet", "--sigma", "1km", "--memory-limit", "1MB")
     yield "tune", [BINARY, "tune", *known, "--validation", SAMPLES / "validation.parquet", "-o", folder / "tuned.json", "--overwrite", "--json"]
     yield "diagnose", [BINARY, "diagnose", *known, "--validation", SAMPLES / "validation.parquet", "--sigma", "500m", "--report", folder / "page", "--overwrite", "--json"]
@@ -56,10 +63,10 @@ def run(command):
 
 
 def watch(process):
-    """Waits for a process; gives its exit code, what it said, and the most memory that it held."""
+    """Waits for a process; gives its exit code, what it said, and what it told of its run."""
     out, err = process.communicate(timeout=600)
-    peak = json.loads(out).get("peak_memory_bytes") if process.returncode == 0 and out else None
-    return process.returncode, err.decode(), peak
+    told = json.loads(out) if process.returncode == 0 and out else {}
+    return process.returncode, err.decode(), told
 
 
 def check(condition, message):
@@ -73,7 +80,7 @@ def check_refusal(code, said):
 
 
 def check_folder(folder):
-    left = [path for path in folder.rglob(".geosmooth-*")]
+    left = [*folder.rglob(".geosmooth-*"), *(folder / "spill").iterdir()]
     check(not left, f"left behind: {left}")
 
 
@@ -81,19 +88,22 @@ def check_folder(folder):
 
 
 def at_once(folder):
-    """Twenty runs on two cores, some with room enough and some without."""
-    limits = ["2MB", "60MB", "90MB", "200MB"]
+    """Twenty runs on two cores, some with room enough, some without, some tile by tile."""
+    limits = ["2MB", "60MB", "90MB", "200MB", None]
     begun, processes = time.monotonic(), []
     for number in range(AT_ONCE):
-        limit, engine = limits[number % 4], ["fast", "sparse", "auto"][number % 3]
-        command = smoothing(folder, folder / f"{number}.parquet", "--sigma", "300m", "--engine", engine, "--memory-limit", limit)
+        limit, engine, out = limits[number % 5], ["fast", "sparse", "auto"][number % 3], folder / f"{number}.parquet"
+        if limit:
+            command = smoothing(folder, out, "--sigma", "300m", "--engine", engine, "--memory-limit", limit)
+        else:
+            command = tiled(folder, out, "--sigma", "300m")
         processes.append((number, subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)))
     done, peaks = 0, []
     for number, process in processes:
-        code, said, peak = watch(process)
+        code, said, told = watch(process)
         output = folder / f"{number}.parquet"
         if code == 0:
-            done, peaks = done + 1, [*peaks, peak]
+            done, peaks = done + 1, [*peaks, told["peak_memory_bytes"]]
             check(pq.read_table(output)["model_smoothed"].null_count == 0, f"{output} is not whole")
             output.unlink()
         else:
@@ -155,13 +165,16 @@ def again_and_again(folder, minutes):
         print("the Python package is not installed: runs of the command only")
     while time.monotonic() - begun < 60 * minutes:
         for what, command in requests(folder):
-            code, said, peak = run(command)
+            code, said, told = run(command)
             if what == "refused":
                 check_refusal(code, said)
             else:
                 check(code == 0, f"{what}: {code}: {said}")
-            if peak:
-                peaks.add(what, peak)
+            check(("streamed" in told) == what.startswith("tiles"), f"{what}: {told}")
+            # The limit counts what is made of the rows; the program itself holds some more.
+            check("streamed" not in told or told["peak_memory_bytes"] <= (64 << 20) + (40 << 20), f"{what}: {told}")
+            if memory := told.get("peak_memory_bytes"):
+                peaks.add(what, memory)
         if turn:
             for _ in range(5):
                 turn()
@@ -180,7 +193,9 @@ def main():
     folder = Path(tempfile.mkdtemp(prefix="load-"))
     os.environ["TMPDIR"] = str(folder)
     try:
+        (folder / "spill").mkdir()
         pq.write_table(rows(ROWS, 1), folder / "test.parquet")
+        pq.write_table(rows(4 * ROWS, 3), folder / "many.parquet")
         pq.write_table(rows(ROWS, 2), folder / "train.parquet")
         at_once(folder)
         again_and_again(folder, minutes)

@@ -1,18 +1,19 @@
 //! See tests/suite/fuzz/engines.rs.
 
 #![no_main]
-#![allow(dead_code, reason = "of the problems of the suite only the random numbers are used")]
+#![allow(dead_code, unused_macros, unused_imports, reason = "of the problems of the suite only the random numbers are used")]
 
 #[path = "../../tests/suite/problem.rs"]
 mod problem;
 
+#[path = "../../tests/suite/tiled.rs"]
+mod tiled;
+
 /// The modules under the names that they have in the suite.
+#[path = "../../tests/suite/fuzz"]
 mod fuzz {
-    #[path = "../../../tests/suite/fuzz/bytes.rs"]
     mod bytes;
-    #[path = "../../../tests/suite/fuzz/engines.rs"]
     pub(crate) mod engines;
-    #[path = "../../../tests/suite/fuzz/layout.rs"]
     mod layout;
 }
 

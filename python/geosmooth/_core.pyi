@@ -1,11 +1,27 @@
 """The Rust side; private."""
 
-from typing import Any, TypedDict, type_check_only
+from typing import Any, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["__version__", "compare", "diagnose", "kernel_average", "kernel_sums", "methods", "smooth", "tune", "weights"]
+__all__ = [
+    "Blueprint",
+    "Census",
+    "Field",
+    "Moments",
+    "Partition",
+    "__version__",
+    "bytes_of",
+    "compare",
+    "diagnose",
+    "kernel_average",
+    "kernel_sums",
+    "methods",
+    "smooth",
+    "tune",
+    "weights",
+]
 
 __version__: str
 
@@ -42,3 +58,88 @@ def kernel_average(
     values: NDArray[np.float64],
     settings: Settings,
 ) -> NDArray[np.float64]: ...
+
+@type_check_only
+class Rows(TypedDict):
+    axes: list[NDArray[np.float64]]
+    groups: NDArray[np.uint32] | None
+    values: list[NDArray[np.float64]]
+
+@type_check_only
+class TileSettings(TypedDict):
+    c: float
+    label_weight: float
+    tolerance: float
+    certificate: bool
+    memory: int
+    threads: int
+
+@final
+class Census:
+    def __new__(cls, sigma: str, axes: int) -> Census: ...
+    def add(self, rows: Rows, labelled: bool) -> None: ...
+    def join(self, other: Census) -> None: ...
+    @property
+    def rows(self) -> tuple[int, int]: ...
+    @property
+    def occupied(self) -> int: ...
+    @classmethod
+    def unpickled(cls, sigma: str, bytes: bytes) -> Census: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Partition:
+    def __new__(
+        cls, census: Census, label_weight: float, tolerance: float, memory: int, columns: int, certificate: bool
+    ) -> Partition: ...
+    @property
+    def tiles(self) -> list[tuple[int, int]]: ...
+    @property
+    def deals(self) -> bool: ...
+    def visits(
+        self, rows: Rows, labelled: bool, turns: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.bool_]]: ...
+    def smooth(
+        self, settings: TileSettings, home: Rows, guests: Rows, labelled: Rows, ranges: list[tuple[float, float]]
+    ) -> dict[str, Any]: ...
+    @classmethod
+    def unpickled(cls, sigma: str, bytes: bytes) -> Partition: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+def bytes_of(text: str) -> int: ...
+
+@final
+class Blueprint:
+    @staticmethod
+    def laid_out(
+        census: Census,
+        label_weight: float,
+        tolerance: float,
+        ranges: list[tuple[float, float]],
+        certificate: bool,
+        limit: int,
+    ) -> Blueprint | None: ...
+    @property
+    def multiplications(self) -> float: ...
+    @classmethod
+    def unpickled(cls, sigma: str, bytes: bytes) -> Blueprint: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Moments:
+    def __new__(cls) -> Moments: ...
+    def add(self, blueprint: Blueprint, rows: Rows, labelled: bool) -> None: ...
+    def join(self, other: Moments) -> None: ...
+    @property
+    def nbytes(self) -> int: ...
+    def field(self, blueprint: Blueprint) -> Field: ...
+    @classmethod
+    def unpickled(cls, bytes: bytes) -> Moments: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Field:
+    def smooth(self, blueprint: Blueprint, c: float, rows: Rows) -> dict[str, Any]: ...
+    @classmethod
+    def unpickled(cls, bytes: bytes) -> Field: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...

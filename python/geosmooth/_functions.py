@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from geosmooth import _core
 from geosmooth._request import Progress, Request
-from geosmooth._results import Comparison, Diagnosis, Smoothing, Standings, Tuning
+from geosmooth._results import Choice, Comparison, Diagnosis, Smoothing, Standings, Tuning
 from geosmooth._tables import with_columns
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ Path: TypeAlias = str | os.PathLike[str]
 Names: TypeAlias = str | Sequence[str]
 Length: TypeAlias = str | float
 """A number with a unit, such as `"500m"` or `"0.01deg"`; a plain number for index columns."""
-Parameters: TypeAlias = Tuning | dict[str, Any] | Path
+Parameters: TypeAlias = Choice | dict[str, Any] | Path
 OnInvalid: TypeAlias = Literal["error", "skip"]
 Engine: TypeAlias = Literal["auto", "exact", "sparse", "fast"]
 
@@ -52,6 +52,7 @@ def smooth(
     report: Path | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
+    spill_dir: Path | None = None,
     progress: Progress = False,
     details: bool = False,
 ) -> Any:
@@ -88,8 +89,8 @@ def smooth(
         `"skip"` leaves them out, with a missing result.
     output, overwrite, report
         Where the result goes if `test` is a path, and a folder for a page of results.
-    threads, memory_limit, progress
-        How to run. `progress=True` draws a bar; a function is called with the phase, steps done and steps in all.
+    threads, memory_limit, spill_dir, progress
+        How to run; where rows go that memory does not hold, the temporary folder if left out. `progress=True` draws a bar; a function is called with the phase, steps done and steps in all.
     details
         Give back a `Smoothing`: the table with scores, bounds and plots.
 

@@ -35,14 +35,16 @@ class Result:
 
 
 class WithRows(Result):
-    """A result about rows: `rows` holds those that took part, before and after."""
+    """A result about rows: `rows` holds those that took part, before and after; `None` where memory did not hold them all."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         super().__init__(told)
-        self.rows = Rows(told["rows"])
+        self.rows = Rows(told["rows"]) if "rows" in told else None
 
     def plot_map(self, errors: bool | None = None) -> Figure:
         """Maps of the rows before and after: of the errors where the truth is known, of the values otherwise."""
+        if self.rows is None:
+            raise ValueError("memory did not hold all rows, and none are left to plot: raise memory_limit")
         return _plots.maps(self.rows, errors)
 
 
@@ -78,18 +80,13 @@ class Smoothing(WithRows):
         return self.plot_map(errors)
 
 
-class Tuning(WithRows):
-    """What `tune` found. Give it to `smooth` as `params`, or keep it with `save`."""
+class Choice:
+    """Parameters that were chosen, and everything that was tried."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        super().__init__(told)
-        self.parameters: dict[str, Any] = json.loads(told["parameters"])
-        self.best: dict[str, Any] = self.summary["best"]
-        self.unsmoothed: dict[str, Any] = self.summary["unsmoothed"]
-        self.gain: dict[str, Any] = self.summary["gain"]
-        self.grid: list[dict[str, Any]] = self.summary["grid"]
-        self.metric: str = self.summary["metric"]
-        self.surface: tuple[list[float], list[float], list[list[float]]] | None = told.get("surface")
+    parameters: dict[str, Any]
+    best: dict[str, Any]
+    grid: list[dict[str, Any]]
+    metric: str
 
     @property
     def prediction(self) -> str:
@@ -118,6 +115,20 @@ class Tuning(WithRows):
     def plot(self) -> Axes:
         """The score against σ: at each σ the best c and label weight that were tried."""
         return _plots.score_curve(self.grid, self.best, self.metric)
+
+
+class Tuning(WithRows, Choice):
+    """What `tune` found. Give it to `smooth` as `params`, or keep it with `save`."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        super().__init__(told)
+        self.parameters: dict[str, Any] = json.loads(told["parameters"])
+        self.best: dict[str, Any] = self.summary["best"]
+        self.unsmoothed: dict[str, Any] = self.summary["unsmoothed"]
+        self.gain: dict[str, Any] = self.summary["gain"]
+        self.grid: list[dict[str, Any]] = self.summary["grid"]
+        self.metric: str = self.summary["metric"]
+        self.surface: tuple[list[float], list[float], list[list[float]]] | None = told.get("surface")
 
     def plot_surface(self) -> Axes:
         """The score over σ and c, with everything else as chosen; needs `tune(..., surface=True)`."""

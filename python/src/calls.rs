@@ -78,8 +78,8 @@ pub(crate) fn smooth<'py>(py: Python<'py>, request: Request<'py>, details: bool)
         columns.set_item(column.name, values.into_pyarray(py))?;
     }
     result.set_item("columns", columns)?;
-    if details {
-        show(&result, smoothing.rows)?;
+    if let Some(rows) = smoothing.rows.filter(|_| details) {
+        show(&result, rows)?;
     }
     tell(&result, smoothing.told)?;
     Ok(result)

@@ -13,6 +13,10 @@ mod arrays;
 mod attend;
 mod calls;
 mod errors;
+mod partition;
+mod rows;
+mod travel;
+mod wide;
 
 use pyo3::prelude::*;
 
@@ -22,6 +26,10 @@ mod _core {
     use super::arrays::{kernel_average, kernel_sums};
     #[pymodule_export]
     use super::calls::{compare, diagnose, methods, smooth, tune, weights};
+    #[pymodule_export]
+    use super::partition::{Census, Partition, bytes_of};
+    #[pymodule_export]
+    use super::wide::{Blueprint, Field, Moments};
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 

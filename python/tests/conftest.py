@@ -9,6 +9,7 @@ from pathlib import Path
 import matplotlib
 import pyarrow.parquet as pq
 import pytest
+from cluster import spark as spark
 
 REPOSITORY = Path(__file__).parents[2]
 SAMPLES = REPOSITORY / "data-samples"

@@ -109,6 +109,15 @@ pub fn in_threads<T: Send>(count: Option<usize>, work: impl FnOnce() -> Result<T
     machine::threads(count)?.install(work)
 }
 
+/// A number of bytes as a user writes it: `2GiB`, `500MB`, `1e9`.
+///
+/// # Errors
+/// If it is not a positive number with a unit that we know.
+pub fn bytes_of(text: &str) -> Result<u64, Error> {
+    let wrong = |_| Error::Parameter { name: "memory", value: format!("'{text}'"), expected: "such as 2GiB or 500MB" };
+    text.parse().map(|machine::Bytes(bytes)| bytes).map_err(wrong)
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, Mutex};

@@ -1,7 +1,7 @@
 //! The rows of a run: which files and columns are asked for, and what is in them.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::caller::Caller;
 use super::options::{DataArgs, OnInvalid, missing};
@@ -23,7 +23,7 @@ pub(super) struct Inputs {
     pub(super) train_predictions: Vec<String>,
     pub(super) label: Option<String>,
     pub(super) places: PlaceColumns,
-    coordinates: CoordinateRequest,
+    pub(super) coordinates: CoordinateRequest,
     pub(super) test: Input,
     pub(super) train: Option<Input>,
 }
@@ -217,8 +217,23 @@ impl DataArgs {
         Ok((reader.read(&test, &[])?, train.map(|train| reader.read(&train, &[])).transpose()?))
     }
 
+    /// For parts of inputs, one after the other, within a phase of somebody else's.
+    pub(super) fn reader_of<'a>(&self, inputs: &'a Inputs, caller: &'a Caller) -> Reader<'a> {
+        self.reader_in(None, &inputs.coordinates, &inputs.places, caller)
+    }
+
     fn reader<'a>(
         &self,
+        coordinates: &'a CoordinateRequest,
+        places: &'a PlaceColumns,
+        caller: &'a Caller,
+    ) -> Reader<'a> {
+        self.reader_in(Some(caller.phase("read")), coordinates, places, caller)
+    }
+
+    fn reader_in<'a>(
+        &self,
+        phase: Option<Box<dyn Progress + 'a>>,
         coordinates: &'a CoordinateRequest,
         places: &'a PlaceColumns,
         caller: &'a Caller,
@@ -229,7 +244,8 @@ impl DataArgs {
             on_invalid: self.on_invalid,
             groups: Groups::default(),
             caller,
-            _phase: caller.phase("read"),
+            noted: Vec::new(),
+            _phase: phase,
         }
     }
 }
@@ -245,20 +261,26 @@ fn coordinates(places: &PlaceColumns, test: &Input) -> Result<CoordinateRequest,
 }
 
 /// Reads tables whose groups are to mean the same.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     coordinates: &'a CoordinateRequest,
     group: Option<&'a str>,
-    on_invalid: OnInvalid,
+    pub(super) on_invalid: OnInvalid,
     groups: Groups,
     caller: &'a Caller<'a>,
-    _phase: Box<dyn Progress + 'a>,
+    /// Inputs that something was said about.
+    noted: Vec<PathBuf>,
+    _phase: Option<Box<dyn Progress + 'a>>,
 }
 
 impl Reader<'_> {
-    fn read(&mut self, input: &Input, columns: &[&str]) -> Result<Table, Error> {
+    pub(super) fn read(&mut self, input: &Input, columns: &[&str]) -> Result<Table, Error> {
         let wanted = Wanted { coordinates: self.coordinates, group: self.group, columns, on_invalid: self.on_invalid };
-        let table = Table::read(input, &wanted, &mut self.groups)?;
-        if let Some(note) = &table.note {
+        let table = Table::read(input, &wanted, &mut self.groups);
+        // Columns are read one after the other: those of a file that was written to meanwhile do not belong together.
+        input.check_unchanged()?;
+        let table = table?;
+        if let Some(note) = table.note.as_ref().filter(|_| !self.noted.iter().any(|path| path == input.path())) {
+            self.noted.push(input.path().to_owned());
             self.caller.warn(&format!("{}: {note}", input.path().display()));
         }
         Ok(table)

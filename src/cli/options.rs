@@ -106,7 +106,12 @@ impl RunArgs {
 
     /// The memory that reading may take.
     pub(super) fn budget(&self) -> Budget {
-        Budget::new(machine::memory_limit(self.memory_limit))
+        Budget::new(self.memory())
+    }
+
+    /// The memory to stay within.
+    pub(super) fn memory(&self) -> u64 {
+        machine::memory_limit(self.memory_limit)
     }
 
     /// What is left of the memory limit for smoothers, which count what they take, once the rows have theirs.
@@ -120,7 +125,7 @@ impl RunArgs {
     }
 
     fn memory_left(&self, rows: usize, bytes_per_row: u64) -> Result<u64, Error> {
-        let limit = machine::memory_limit(self.memory_limit);
+        let limit = self.memory();
         let need = (rows as u64).saturating_mul(bytes_per_row);
         if need > limit {
             return Err(Error::Memory { what: format!("smoothing {rows} rows"), need, limit });

@@ -110,7 +110,7 @@ fn place(mut axes: Vec<Vec<f64>>, is_index: bool) -> Result<Places, Error> {
 /// The same error with the file in front, and the row of the file rather than of what was kept.
 fn in_file(input: &Input, kept: Option<&[usize]>, error: Error) -> Error {
     let Error::Place { what, value, row, expected, hint } = error else { return error };
-    let row = kept.map_or(row, |kept| kept[row]);
+    let row = input.first_row() + kept.map_or(row, |kept| kept[row]);
     Error::File {
         path: input.path().to_owned(),
         problem: format!("{what} {value} at row {row} is not {expected}"),
@@ -147,7 +147,7 @@ impl Screening<'_> {
             path: self.input.path().to_owned(),
             column: crate::io::shortened(&column.name, 80),
             value,
-            row,
+            row: self.input.first_row() + row,
             count: self.rows - kept.len(),
             hint: "mend the rows, or leave them out with --on-invalid skip",
         })
@@ -156,9 +156,55 @@ impl Screening<'_> {
     fn check_groups(&self) -> Result<(), Error> {
         match self.groups {
             Some((name, GroupColumn { first_null: Some(row), .. })) => {
+                let row = self.input.first_row() + row;
                 Err(self.input.wrong_column(name, &format!("is null at row {row}"), "give every row a group"))
             }
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
+
+    use super::*;
+    use crate::io::{ArrowTable, Budget};
+
+    /// The first error of 30 rows that are read ten at a time, of which one has no such latitude, price or group.
+    fn error(wrong: &str) -> String {
+        let at = |name: &str, row: usize| row == 27 && name == wrong;
+        let numbers = |name: &str, instead: f64| -> ArrayRef {
+            Arc::new((0..30).map(|row| Some(if at(name, row) { instead } else { 5.0 })).collect::<Float64Array>())
+        };
+        let groups: Int64Array = (0..30).map(|row| (!at("group", row)).then_some(1)).collect();
+        let columns = [
+            ("lat", numbers("lat", 91.0)),
+            ("lon", numbers("", 0.0)),
+            ("price", numbers("price", f64::INFINITY)),
+            ("group", Arc::new(groups) as ArrayRef),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
+        let input = Input::in_memory(Path::new("<rows>"), ArrowTable { schema: batch.schema(), batches: vec![batch] });
+        let wanted = Wanted {
+            coordinates: &CoordinateRequest::Find,
+            group: Some("group"),
+            columns: &["price"],
+            on_invalid: OnInvalid::Error,
+        };
+        let mut parts = input.parts(10, Budget::unlimited);
+        let error = parts.find_map(|part| Table::read(&part, &wanted, &mut Groups::default()).err());
+        error.map_or_else(String::new, |error| error.to_string())
+    }
+
+    #[test]
+    fn errors_in_parts_of_an_input_name_the_row_of_the_whole() {
+        for wrong in ["lat", "price", "group"] {
+            assert!(error(wrong).contains(" at row 27"), "{wrong}: {}", error(wrong));
+        }
+        assert_eq!(error("none"), "");
     }
 }

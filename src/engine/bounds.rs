@@ -1,9 +1,11 @@
 //! Boxes around places, and how far apart they are.
 
+use serde::{Deserialize, Serialize};
+
 use crate::scene::Cloud;
 
 /// The box around some places, in the axes that span the space.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Bounds {
     pub(super) low: [f64; 3],
     pub(super) high: [f64; 3],

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::bounds::Bounds;
 use super::tile::{RUN, Tile};
-use super::{Engine, Plan, Progress, Sums, TOO_SMALL, rounding_error};
+use super::{Engine, Plan, Progress, Sums, rounding_error, too_small};
 use crate::error::Error;
 use crate::kernel::{Decay, LANES, Lanes, VANISHED, WithDecay, with_decay};
 use crate::scene::{Cloud, Scene};
@@ -81,15 +81,15 @@ impl WithDecay for AllTiles<'_> {
                 starts.map(move |start| (group, (start as u32..places.end.min(start + LANES) as u32).collect()))
             })
             .collect();
+        let weights: Vec<f64> = (0..scene.layout.sources.groups.len()).map(|group| scene.group_mass(group)).collect();
         self.progress.start(tiles.len() as u64);
         let sum = |(group, places): &(usize, Vec<u32>)| {
             let mut tile = Tile::new(decay, scene, places);
-            let result = sum_tile(&mut tile, &self.plan.runs[*group], &all);
+            let result = sum_tile(&mut tile, &self.plan.runs[*group], &all, too_small(weights[*group]));
             self.progress.advance(1);
             result
         };
         let results: Vec<TileResult> = tiles.par_iter().map(sum).collect();
-        let weights: Vec<f64> = (0..scene.layout.sources.groups.len()).map(|group| scene.group_mass(group)).collect();
         let mut sums = Sums::zero(scene.layout.targets.len(), self.columns.len());
         for ((group, places), result) in tiles.iter().zip(&results) {
             result.write(places, weights[*group], &mut sums);
@@ -98,13 +98,18 @@ impl WithDecay for AllTiles<'_> {
     }
 }
 
-fn sum_tile<D: Decay<A>, const A: usize>(tile: &mut Tile<D, A>, runs: &[Run], columns: &[&[f64]]) -> TileResult {
+fn sum_tile<D: Decay<A>, const A: usize>(
+    tile: &mut Tile<D, A>,
+    runs: &[Run],
+    columns: &[&[f64]],
+    too_small: f64,
+) -> TileResult {
     let mut sums = tile.sum(runs_in_reach(tile, runs), columns);
-    if sums[0].iter().any(|&mass| mass < TOO_SMALL) {
+    if sums[0].iter().any(|&mass| mass < too_small) {
         let nearest = tile.nearest(runs.iter().map(|run| run.places.clone()));
         for lane in 0..LANES {
             // Still infinite where there is no source at all: the sum stays zero.
-            if sums[0][lane] < TOO_SMALL && nearest[lane].is_finite() {
+            if sums[0][lane] < too_small && nearest[lane].is_finite() {
                 tile.shift[lane] = nearest[lane].floor();
             }
         }

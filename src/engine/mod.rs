@@ -28,6 +28,7 @@ use std::sync::Arc;
 pub use auto::{Choice, Counts, choose};
 pub use exact::Exact;
 pub use fast::Fast;
+pub(crate) use fast::{Field, MOST_PARTS, Moments, Outline, Pattern};
 pub use matrix::Matrix;
 pub use options::EngineOptions;
 pub(crate) use rows::RowSums;
@@ -114,6 +115,11 @@ impl EngineKind {
     /// All names that can be asked for.
     pub const ALL: [Self; 4] = [Self::Exact, Self::Sparse, Self::Fast, Self::Auto];
 
+    /// This engine, or another where the choice was left open.
+    pub(crate) fn if_chosen(self, otherwise: Self) -> Self {
+        if self == Self::Auto { otherwise } else { self }
+    }
+
     /// Its name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -144,9 +150,14 @@ impl FromStr for EngineKind {
     }
 }
 
-/// Sums below 2^−900 are taken again relative to the nearest source: far above the underflow at 2^−1020, so that nothing
-/// of a sum that is kept was lost there.
+/// Sums below 2^−900 of all weight are taken again relative to the nearest source: far above the underflow of kernels at
+/// 2^−1020, so that nothing of a sum that is kept was lost there, however much a source weighs that seems to be nowhere.
 const TOO_SMALL: f64 = 1.183e-271;
+
+/// The same in sums over sources of this weight.
+fn too_small(weight: f64) -> f64 {
+    TOO_SMALL * weight.max(1.0)
+}
 
 /// The relative error that rounding alone can cause in sums of `terms` terms at a time, as a factor of D.
 ///

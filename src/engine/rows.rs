@@ -34,11 +34,13 @@ impl RowSums {
             return at_place;
         }
         let home = scene.layout.home[place] as usize;
-        let own_weight = scene.parts[0].0;
-        let others = scene.mass[home] - own_weight;
-        if others <= 0.0 {
+        if scene.layout.rows_of_source.at(home).len() == 1 {
             return at_place;
         }
+        let own_weight = scene.parts[0].0;
+        // The row's own weight may have swallowed that of the others, but they are there.
+        let least = scene.parts.iter().map(|(weight, _)| *weight).fold(f64::INFINITY, f64::min);
+        let others = (scene.mass[home] - own_weight).max(least);
         let scale = at_place.exponent.exp2();
         let beside = column.map_or(0.0, |(_, column, own)| column[home] - own_weight * own);
         let lost = f64::EPSILON * scene.mass[home];

@@ -50,6 +50,12 @@ impl PositionedFile {
         self.file.metadata().is_ok_and(same)
     }
 
+    /// A reader from a place on.
+    pub(super) fn cursor(&self, start: u64) -> Result<Cursor> {
+        self.check(start, 0)?;
+        Ok(Cursor { file: self.clone(), at: start })
+    }
+
     fn check(&self, start: u64, length: u64) -> Result<()> {
         match start.checked_add(length) {
             Some(end) if end <= self.len => Ok(()),
@@ -71,8 +77,7 @@ impl ChunkReader for PositionedFile {
     type T = BufReader<Cursor>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        self.check(start, 0)?;
-        Ok(BufReader::with_capacity(1 << 16, Cursor { file: self.clone(), at: start }))
+        Ok(BufReader::with_capacity(1 << 16, self.cursor(start)?))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {

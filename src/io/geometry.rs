@@ -118,7 +118,7 @@ impl Input {
     fn points(&self, column: &str) -> Result<CoordinateColumns, Error> {
         self.check_crs(column)?;
         let (root, field) = self.column(column)?;
-        let mut points = Points::default();
+        let mut points = Points { first_row: self.first_row(), ..Points::default() };
         match field.data_type() {
             DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
                 let read = self.arrays(&[root], &[], as_binary)?;
@@ -207,6 +207,8 @@ fn as_binary(array: &ArrayRef) -> Result<ArrayRef, parquet::errors::ParquetError
 struct Points {
     x: Vec<f64>,
     y: Vec<f64>,
+    /// Rows of the input before them.
+    first_row: usize,
     first_null: Option<usize>,
     has_z: bool,
 }
@@ -231,7 +233,7 @@ impl Points {
 
     /// One WKB geometry; `None` for an empty point.
     fn parse(&mut self, bytes: &[u8]) -> Result<Option<(f64, f64)>, String> {
-        let row = self.x.len();
+        let row = self.first_row + self.x.len();
         let geometry =
             wkb::reader::read_wkb(bytes).map_err(|error| format!("is not valid WKB at row {row}: {error}"))?;
         let GeometryType::Point(point) = geometry.as_type() else {

@@ -1,6 +1,8 @@
 //! An input: one Parquet file, a directory or a glob of them, all with one schema; or a table that a program holds.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
@@ -18,13 +20,25 @@ use crate::error::Error;
 pub struct Input {
     pub(super) source: Source,
     pub(super) budget: Budget,
-    given: PathBuf,
+    /// Rows before the first, where it is a part of an input.
+    pub(super) first_row: usize,
+    pub(super) given: PathBuf,
 }
 
 #[derive(Debug)]
 pub(super) enum Source {
-    Files(Vec<ParquetFile>),
+    /// Rows of the files, in their order. The parts of an input share its files.
+    Files(Arc<[ParquetFile]>, Vec<Piece>),
     Memory(ArrowTable),
+}
+
+/// Rows of a row group.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    /// The position of the file among those of the input.
+    pub(super) file: usize,
+    pub(super) group: usize,
+    pub(super) rows: Range<usize>,
 }
 
 /// A table in memory, as Arrow lays it out. Cloning it copies no values.
@@ -53,6 +67,15 @@ impl ParquetFile {
     pub(super) fn parquet(&self) -> &ParquetMetaData {
         self.metadata.metadata()
     }
+
+    /// All of its rows, as the file at a position among others.
+    fn pieces(&self, at: usize) -> impl Iterator<Item = Piece> {
+        self.parquet().row_groups().iter().enumerate().map(move |(group, claims)| Piece {
+            file: at,
+            group,
+            rows: 0..usize::try_from(claims.num_rows()).unwrap_or(0),
+        })
+    }
 }
 
 impl Input {
@@ -72,20 +95,37 @@ impl Input {
                 hint: "all files of one input need the same columns in the same order with the same types".to_owned(),
             });
         }
-        Ok(Self { source: Source::Files(files), budget: budget.clone(), given: given.to_owned() })
+        let pieces = files.iter().enumerate().flat_map(|(at, file)| file.pieces(at)).collect();
+        let source = Source::Files(files.into(), pieces);
+        Ok(Self { source, budget: budget.clone(), first_row: 0, given: given.to_owned() })
     }
 
     /// A table in memory, under the name that messages are to call it by.
     #[must_use]
     pub fn in_memory(name: &Path, table: ArrowTable) -> Self {
-        Self { source: Source::Memory(table), budget: Budget::unlimited(), given: name.to_owned() }
+        Self { source: Source::Memory(table), budget: Budget::unlimited(), first_row: 0, given: name.to_owned() }
     }
 
     /// The files behind it; none for a table in memory.
     pub(super) fn files(&self) -> &[ParquetFile] {
         match &self.source {
-            Source::Files(files) => files,
+            Source::Files(files, _) => files,
             Source::Memory(_) => &[],
+        }
+    }
+
+    /// That nobody has written to the files of its rows since they were opened, as far as the system tells.
+    pub(crate) fn check_unchanged(&self) -> Result<(), Error> {
+        let Source::Files(files, pieces) = &self.source else { return Ok(()) };
+        let mut used: Vec<usize> = pieces.iter().map(|piece| piece.file).collect();
+        used.dedup();
+        match used.into_iter().find(|at| !files[*at].reader.is_unchanged()) {
+            None => Ok(()),
+            Some(at) => Err(Error::File {
+                path: files[at].path.clone(),
+                problem: "was written to while it was read".to_owned(),
+                hint: "run again once it is complete; nothing was written".to_owned(),
+            }),
         }
     }
 
@@ -120,20 +160,21 @@ impl Input {
     #[must_use]
     pub fn rows(&self) -> usize {
         match &self.source {
-            Source::Files(files) => files
-                .iter()
-                .flat_map(|file| file.parquet().row_groups())
-                .map(|group| usize::try_from(group.num_rows()).unwrap_or(0))
-                .fold(0, usize::saturating_add),
+            Source::Files(_, pieces) => pieces.iter().map(|piece| piece.rows.len()).fold(0, usize::saturating_add),
             Source::Memory(table) => table.batches.iter().map(RecordBatch::num_rows).sum(),
         }
+    }
+
+    /// The row of the whole input that its first row is: messages count through all parts.
+    pub(crate) fn first_row(&self) -> usize {
+        self.first_row
     }
 
     /// The schema that all files share.
     #[must_use]
     pub fn schema(&self) -> &SchemaRef {
         match &self.source {
-            Source::Files(files) => files[0].metadata.schema(),
+            Source::Files(files, _) => files[0].metadata.schema(),
             Source::Memory(table) => &table.schema,
         }
     }
@@ -173,7 +214,7 @@ impl Input {
     /// A value of the key-value metadata.
     pub(super) fn key_value(&self, key: &str) -> Option<&str> {
         match &self.source {
-            Source::Files(files) => {
+            Source::Files(files, _) => {
                 let pairs = files[0].parquet().file_metadata().key_value_metadata()?;
                 pairs.iter().find(|pair| pair.key == key)?.value.as_deref()
             }

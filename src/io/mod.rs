@@ -2,11 +2,15 @@
 
 mod budget;
 mod file;
+#[cfg(test)]
+mod fixture;
 mod geometry;
 mod guard;
 mod input;
 mod output;
+mod parts;
 mod read;
+mod spill;
 mod temporary;
 
 pub use budget::Budget;
@@ -16,6 +20,7 @@ pub use input::{ArrowTable, Input};
 pub use output::{NewColumn, Output};
 pub(crate) use read::ColumnKind;
 pub use read::{GroupColumn, Groups, Numbers};
+pub(crate) use spill::{Spill, free_space};
 pub(crate) use temporary::{TemporaryFolder, remove_all, try_remove_all};
 
 const DAMAGED: &str = "the file may be damaged or truncated: write it again, or check it with another Parquet reader";

@@ -5,6 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Write as _};
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,10 +19,10 @@ use parquet::data_type::{DataType as ParquetType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 
-use super::guard::{check_pages, guarded};
+use super::guard::{check_pages, guarded, ours};
 use super::input::{Input, ParquetFile};
 use super::temporary::TemporaryFile;
 use crate::error::Error;
@@ -34,6 +35,14 @@ pub struct NewColumn {
     /// Its values.
     pub values: Vec<Option<f64>>,
 }
+
+/// Gives the values of a new column, by its position among them, at some rows of the input. It is asked column by column
+/// in each row group, and there in the order of the rows.
+pub(crate) type Values<'a> = dyn Fn(usize, Range<usize>) -> Result<Vec<Option<f64>>, Error> + 'a;
+
+/// Rows to ask for at a time. The writer looks whether a page is full every 1024 rows from where it is asked to write: a
+/// multiple of that gives the same pages as all rows at once.
+const MOST_ROWS: usize = 1 << 16;
 
 /// A destination that was checked before the work began. The data go to a temporary file beside it, which takes
 /// its name only when it is complete and on disk.
@@ -86,10 +95,8 @@ impl Output {
             }
         }
         let temporary = TemporaryFile::beside(&resolved).map_err(|error| {
-            // The temporary name is of no use to anybody: only what the system said is kept.
-            let said = error.to_string().split(" at path ").next().unwrap_or_default().to_owned();
             let hint = "its folder must be writable, the disk not full, and no limit on files reached (ulimit -n)";
-            failed(io::Error::new(error.kind(), said), hint)
+            failed(error, hint)
         })?;
         Ok(Self { destination: resolved, temporary, overwrite })
     }
@@ -110,29 +117,40 @@ impl Output {
     pub fn write(self, input: &Input, columns: &[NewColumn]) -> Result<(), Error> {
         let rows = input.rows();
         assert!(columns.iter().all(|column| column.values.len() == rows), "one value for each row");
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        self.write_from(input, &names, &|column, rows| Ok(columns[column].values[rows].to_vec()))
+    }
+
+    /// Writes the whole input with new columns whose values are asked for as they are written, a few at a time.
+    ///
+    /// # Errors
+    /// If the disk or the input fails, the input is a table in memory, or the values do not come; nothing is left behind
+    /// then.
+    pub(crate) fn write_from(self, input: &Input, names: &[&str], values: &Values) -> Result<(), Error> {
         let first = input.files().first().ok_or_else(|| input.no_file())?;
         let witness = Witness::new(self.temporary.as_file());
-        self.copy(input, first, columns, &witness).map_err(|error| self.blame(error, &witness))?;
-        match input.files().iter().find(|file| !file.reader.is_unchanged()) {
-            None => self.finish(),
-            Some(file) => Err(Error::File {
-                path: file.path.clone(),
-                problem: "was written to while it was read".to_owned(),
-                hint: "run again once it is complete; nothing was written".to_owned(),
-            }),
-        }
+        self.copy(input, first, names, values, &witness).map_err(|error| self.blame(error, &witness))?;
+        input.check_unchanged()?;
+        self.finish()
     }
 
     /// Every file with its rows of the new columns.
-    fn copy(&self, input: &Input, first: &ParquetFile, columns: &[NewColumn], witness: &Witness) -> Result<(), Error> {
+    fn copy(
+        &self,
+        input: &Input,
+        first: &ParquetFile,
+        names: &[&str],
+        values: &Values,
+        witness: &Witness,
+    ) -> Result<(), Error> {
         let mut writer = guarded(&first.path, || {
             let file = BufWriter::with_capacity(1 << 20, witness);
-            let properties = Arc::new(properties(input, first, columns));
-            SerializedFileWriter::new(file, schema_with(first, columns)?, properties)
+            let properties = Arc::new(properties(input, first, names));
+            SerializedFileWriter::new(file, schema_with(first, names)?, properties)
         })?;
-        let (mut start, indexed) = (0, has_page_index(input));
+        let (mut start, added) = (0, Added { indexed: has_page_index(input), columns: names.len(), values });
         for file in input.files() {
-            start = guarded(&file.path, || copy_file(file, indexed, columns, start, &mut writer))?;
+            start = guarded(&file.path, || added.copy_file(file, start, &mut writer))?;
         }
         guarded(&self.destination, || writer.close()).map(drop)
     }
@@ -157,9 +175,9 @@ impl Output {
             let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties))?;
             for (rows, columns, weights) in batches {
                 let mut group = writer.next_row_group()?;
-                add_plain::<Int64Type, _>(&rows, None, &mut group)?;
-                add_plain::<Int64Type, _>(&columns, None, &mut group)?;
-                add_plain::<DoubleType, _>(&weights, None, &mut group)?;
+                add_plain::<Int64Type, _>(&rows, &mut group)?;
+                add_plain::<Int64Type, _>(&columns, &mut group)?;
+                add_plain::<DoubleType, _>(&weights, &mut group)?;
                 group.close()?;
             }
             writer.close()
@@ -198,7 +216,13 @@ impl Output {
 }
 
 fn failed(destination: &Path, source: io::Error) -> Error {
-    let hint = match source.kind() {
+    let hint = way_out(source.kind());
+    Error::Io { action: "cannot write", path: destination.to_owned(), source, hint }
+}
+
+/// What to do where a disk refuses what is written.
+pub(super) fn way_out(refusal: ErrorKind) -> &'static str {
+    match refusal {
         ErrorKind::StorageFull => "the disk is full: make room, or choose another folder",
         ErrorKind::QuotaExceeded => "your share of the disk is used up: make room, or choose another folder",
         ErrorKind::FileTooLarge => "there is a limit on the size of files: see ulimit -f, or choose another disk",
@@ -206,8 +230,7 @@ fn failed(destination: &Path, source: io::Error) -> Error {
             "another run may have written it meanwhile: choose another name, or allow it with --overwrite"
         }
         _ => "is the disk still there, and its folder writable?",
-    };
-    Error::Io { action: "cannot write", path: destination.to_owned(), source, hint }
+    }
 }
 
 /// A file that remembers how writing to it failed.
@@ -251,11 +274,11 @@ fn primitive(name: &str, physical: PhysicalType, repetition: Repetition) -> Resu
 }
 
 /// The schema of the input with the new columns after it.
-fn schema_with(file: &ParquetFile, columns: &[NewColumn]) -> Result<TypePtr, ParquetError> {
+fn schema_with(file: &ParquetFile, names: &[&str]) -> Result<TypePtr, ParquetError> {
     let root = file.parquet().file_metadata().schema();
     let mut fields = root.get_fields().to_vec();
-    for column in columns {
-        fields.push(primitive(&column.name, PhysicalType::DOUBLE, Repetition::OPTIONAL)?);
+    for name in names {
+        fields.push(primitive(name, PhysicalType::DOUBLE, Repetition::OPTIONAL)?);
     }
     Ok(Arc::new(Type::group_type_builder(root.name()).with_fields(fields).build()?))
 }
@@ -282,11 +305,11 @@ fn has_page_index(input: &Input) -> bool {
 }
 
 /// Key-value metadata pass through; the Arrow schema among them, if there is one, learns of the new columns.
-fn properties(input: &Input, first: &ParquetFile, columns: &[NewColumn]) -> WriterProperties {
+fn properties(input: &Input, first: &ParquetFile, names: &[&str]) -> WriterProperties {
     let pairs = first.parquet().file_metadata().key_value_metadata().cloned();
     let extended = || {
         let mut fields: Vec<_> = input.schema().fields().iter().cloned().collect();
-        fields.extend(columns.iter().map(|column| Arc::new(Field::new(&column.name, DataType::Float64, true))));
+        fields.extend(names.iter().map(|name| Arc::new(Field::new(*name, DataType::Float64, true))));
         encode_arrow_schema(&Schema::new_with_metadata(fields, input.schema().metadata().clone()))
     };
     let known = |pair: KeyValue| match pair.key.as_str() {
@@ -302,25 +325,54 @@ fn properties(input: &Input, first: &ParquetFile, columns: &[NewColumn]) -> Writ
         .build()
 }
 
-/// Copies all row groups of a file and adds the new columns to each; gives the row after the last.
-fn copy_file<W: std::io::Write + Send>(
-    file: &ParquetFile,
+/// What the output has beside the columns of the input.
+struct Added<'a> {
+    /// Whether page indexes are kept.
     indexed: bool,
-    columns: &[NewColumn],
-    mut start: usize,
-    writer: &mut SerializedFileWriter<W>,
-) -> Result<usize, ParquetError> {
-    for group in 0..file.parquet().num_row_groups() {
-        let mut out = writer.next_row_group()?;
-        copy_columns(file, group, indexed, &mut out)?;
-        let end = start + usize::try_from(file.parquet().row_group(group).num_rows()).unwrap_or(0);
-        for column in columns {
-            add_column(&column.values[start..end], &mut out)?;
+    /// How many columns are new.
+    columns: usize,
+    values: &'a Values<'a>,
+}
+
+impl Added<'_> {
+    /// Copies all row groups of a file and adds the new columns to each; gives the row after the last.
+    fn copy_file<W: std::io::Write + Send>(
+        &self,
+        file: &ParquetFile,
+        mut start: usize,
+        writer: &mut SerializedFileWriter<W>,
+    ) -> Result<usize, ParquetError> {
+        for group in 0..file.parquet().num_row_groups() {
+            let mut out = writer.next_row_group()?;
+            copy_columns(file, group, self.indexed, &mut out)?;
+            let end = start + usize::try_from(file.parquet().row_group(group).num_rows()).unwrap_or(0);
+            for column in 0..self.columns {
+                self.add_column(column, start..end, &mut out)?;
+            }
+            out.close()?;
+            start = end;
         }
-        out.close()?;
-        start = end;
+        Ok(start)
     }
-    Ok(start)
+
+    /// Encodes the next column of a row group, as its values come.
+    fn add_column<W: std::io::Write + Send>(
+        &self,
+        column: usize,
+        rows: Range<usize>,
+        out: &mut SerializedRowGroupWriter<'_, W>,
+    ) -> Result<(), ParquetError> {
+        let mut writer = next_column(out)?;
+        for start in rows.clone().step_by(MOST_ROWS) {
+            let asked = start..rows.end.min(start + MOST_ROWS);
+            let values = (self.values)(column, asked.clone()).map_err(ours)?;
+            assert_eq!(values.len(), asked.len(), "one value for each row");
+            let present: Vec<f64> = values.iter().copied().flatten().collect();
+            let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+            writer.typed::<DoubleType>().write_batch(&present, Some(&levels), None)?;
+        }
+        writer.close()
+    }
 }
 
 fn copy_columns<W: std::io::Write + Send>(
@@ -354,22 +406,79 @@ fn copy_columns<W: std::io::Write + Send>(
     Ok(())
 }
 
-fn add_column<W: std::io::Write + Send>(
-    values: &[Option<f64>],
-    out: &mut SerializedRowGroupWriter<'_, W>,
-) -> Result<(), ParquetError> {
-    let present: Vec<f64> = values.iter().copied().flatten().collect();
-    let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
-    add_plain::<DoubleType, _>(&present, Some(&levels), out)
-}
-
-/// Encodes the next column of a row group.
+/// Encodes the next column of a row group, of which no value is missing.
 fn add_plain<T: ParquetType, W: std::io::Write + Send>(
     values: &[T::T],
-    levels: Option<&[i16]>,
     out: &mut SerializedRowGroupWriter<'_, W>,
 ) -> Result<(), ParquetError> {
-    let mut column = out.next_column()?.ok_or_else(|| ParquetError::General("a column too many".to_owned()))?;
-    column.typed::<T>().write_batch(values, levels, None)?;
+    let mut column = next_column(out)?;
+    column.typed::<T>().write_batch(values, None, None)?;
     column.close()
+}
+
+fn next_column<'a, W: std::io::Write + Send>(
+    out: &'a mut SerializedRowGroupWriter<'_, W>,
+) -> Result<SerializedColumnWriter<'a>, ParquetError> {
+    out.next_column()?.ok_or_else(|| ParquetError::General("a column too many".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::io::fixture::{self, Layout};
+    use crate::io::{Budget, TemporaryFolder};
+
+    const ROWS: usize = 2 * MOST_ROWS + 1001;
+
+    /// Two files of long row groups, and a folder for the output.
+    fn input() -> (Input, [TemporaryFolder; 2]) {
+        let folders = [TemporaryFolder::new().unwrap(), TemporaryFolder::new().unwrap()];
+        let layout = Layout {
+            rows_in_group: MOST_ROWS + 777,
+            rows_in_page: 20_000,
+            version: WriterVersion::PARQUET_1_0,
+            has_dictionary: true,
+        };
+        (fixture::input(&folders[0], &[100, ROWS], layout), folders)
+    }
+
+    fn value(column: usize, row: usize) -> Option<f64> {
+        (row % 5 != column).then(|| (row as f64).sqrt())
+    }
+
+    #[test]
+    fn values_are_asked_for_in_order_and_few_at_a_time() {
+        let (input, folders) = input();
+        let path = folders[1].path().join("out.parquet");
+        let asked = RefCell::new([0; 2]);
+        let values = |column: usize, rows: Range<usize>| {
+            let next = &mut asked.borrow_mut()[column];
+            assert!(rows.start == *next && !rows.is_empty() && rows.len() <= MOST_ROWS, "{rows:?}");
+            *next = rows.end;
+            Ok(rows.map(|row| value(column, row)).collect())
+        };
+        Output::create(&path, false, &[&input]).unwrap().write_from(&input, &["a", "b"], &values).unwrap();
+        assert_eq!(asked.into_inner(), [ROWS; 2]);
+        let written = Input::open(&path, &Budget::unlimited()).unwrap();
+        for (column, read) in written.numbers(&["a", "b"]).unwrap().iter().enumerate() {
+            let is_same =
+                |(row, found): (usize, &f64)| value(column, row).unwrap_or(f64::NAN).to_bits() == found.to_bits();
+            assert!(read.values.len() == ROWS && read.values.iter().enumerate().all(is_same), "{}", read.name);
+        }
+    }
+
+    #[test]
+    fn an_error_of_the_values_comes_out_as_it_is_and_leaves_nothing() {
+        let (input, folders) = input();
+        let output = Output::create(&folders[1].path().join("out.parquet"), false, &[&input]).unwrap();
+        let lost = |column: usize, rows: Range<usize>| match rows.start {
+            0 => Ok(rows.map(|row| value(column, row)).collect()),
+            row => Err(Error::Value { what: "prediction", value: f64::NAN, row }),
+        };
+        let error = output.write_from(&input, &["a"], &lost).unwrap_err();
+        assert!(matches!(error, Error::Value { what: "prediction", row: 100, .. }), "{error}");
+        assert_eq!(fs::read_dir(folders[1].path()).unwrap().count(), 0);
+    }
 }

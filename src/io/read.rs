@@ -1,19 +1,20 @@
 //! Columns out of row groups or tables, decoded in parallel: every numeric type as `f64`, groups as small numbers.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, RecordBatch, StringArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Float64Type};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection, RowSelector};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::errors::ParquetError;
 use rayon::prelude::*;
 
 use super::budget::{Budget, Taken};
 use super::guard::{Surveyed, guarded, ours};
-use super::input::{ArrowTable, Input, ParquetFile, Source, type_name};
+use super::input::{ArrowTable, Input, ParquetFile, Piece, Source, type_name};
 use crate::error::Error;
 
 /// A column of numbers; what was null is NaN.
@@ -140,11 +141,11 @@ impl Input {
         F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError> + Sync,
     {
         let parts = match &self.source {
-            Source::Files(files) => {
+            Source::Files(files, pieces) => {
                 // What the columns take as numbers, and one of them twice while its parts are joined.
                 let need = (self.rows() as u64).saturating_mul(8 * (roots.len() as u64 + 1));
                 drop(self.budget.take(need, || self.reading())?);
-                from_files(files, roots, members, &convert, &self.budget)?
+                from_files(files, pieces, roots, members, &convert, &self.budget)?
             }
             Source::Memory(table) => guarded(self.path(), || from_table(table, roots, &convert))?,
         };
@@ -183,6 +184,7 @@ struct Part {
 
 fn from_files<F>(
     files: &[ParquetFile],
+    pieces: &[Piece],
     roots: &[usize],
     members: &[&str],
     convert: &F,
@@ -191,15 +193,16 @@ fn from_files<F>(
 where
     F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError> + Sync,
 {
-    let projections: Vec<Projection> = files
-        .iter()
-        .map(|file| guarded(&file.path, || Projection::new(file, roots, members)))
-        .collect::<Result<_, _>>()?;
-    let groups = |it: &'_ Projection| 0..it.file.parquet().num_row_groups();
-    let tasks: Vec<(&Projection, usize)> =
-        projections.iter().flat_map(|it| groups(it).map(move |group| (it, group))).collect();
-    let one = |(projection, group): (&Projection, usize)| {
-        guarded(&projection.file.path, || projection.row_group(group, convert, budget))
+    let of_file = |pieces: &'_ [Piece]| {
+        let file = &files[pieces[0].file];
+        guarded(&file.path, || Projection::new(file, roots, members))
+    };
+    let by_file: Vec<&[Piece]> = pieces.chunk_by(|one, next| one.file == next.file).collect();
+    let projections: Vec<Projection> = by_file.iter().map(|pieces| of_file(pieces)).collect::<Result<_, _>>()?;
+    let tasks: Vec<(&Projection, &Piece)> =
+        projections.iter().zip(by_file).flat_map(|(it, pieces)| pieces.iter().map(move |piece| (it, piece))).collect();
+    let one = |(projection, piece): (&Projection, &Piece)| {
+        guarded(&projection.file.path, || projection.piece(piece, convert, budget))
     };
     tasks.into_par_iter().map(one).collect()
 }
@@ -244,31 +247,39 @@ impl<'a> Projection<'a> {
         Ok(Self { file, leaves, levels, position })
     }
 
-    fn row_group<F>(&self, group: usize, convert: &F, budget: &Budget) -> Result<Part, ParquetError>
+    fn piece<F>(&self, piece: &Piece, convert: &F, budget: &Budget) -> Result<Part, ParquetError>
     where
         F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError>,
     {
         let what = || format!("reading {}", self.file.path.display());
-        let surveyed = Surveyed::new(self.file, group, &self.leaves, BATCH, budget)?;
-        let batches = ParquetRecordBatchReader::try_new_with_row_groups(&self.levels, &surveyed, surveyed.batch, None)?;
+        let Piece { group, rows: wanted, .. } = piece;
+        let surveyed = Surveyed::new(self.file, *group, &self.leaves, wanted.len().clamp(1, BATCH), budget)?;
+        let claimed = self.file.parquet().row_group(*group).num_rows();
+        let selection = (wanted.len() as i64 != claimed).then(|| selected(wanted));
+        let batches =
+            ParquetRecordBatchReader::try_new_with_row_groups(&self.levels, &surveyed, surveyed.batch, selection)?;
         let mut arrays = vec![Vec::new(); self.position.len()];
         let mut taken = budget.take(0, what).map_err(ours)?;
-        let mut rows = 0;
+        let mut end = wanted.start;
         for batch in batches {
             let batch = batch?;
-            rows += batch.num_rows();
+            end += batch.num_rows();
             for (column, &at) in arrays.iter_mut().zip(&self.position) {
                 let array = convert(batch.column(at))?;
                 taken.grow(array.get_array_memory_size() as u64, what).map_err(ours)?;
                 column.push(array);
             }
         }
-        let claimed = self.file.parquet().row_group(group).num_rows();
-        if rows as i64 != claimed {
-            return Err(ParquetError::General(format!("row group {group} claims {claimed} rows but holds {rows}")));
+        if end != wanted.end {
+            return Err(ParquetError::General(format!("row group {group} claims {claimed} rows but holds {end}")));
         }
         Ok(Part { arrays, taken: Some(taken) })
     }
+}
+
+/// These rows of a row group and no others.
+fn selected(rows: &Range<usize>) -> RowSelection {
+    vec![RowSelector::skip(rows.start), RowSelector::select(rows.len())].into()
 }
 
 fn is_numeric(data_type: &DataType) -> bool {
@@ -289,6 +300,10 @@ fn as_float(array: &ArrayRef) -> Result<ArrayRef, ParquetError> {
 
 /// Group keys as text. The key 1 is the key 1.0: one file may hold whole numbers as integers, another as floats.
 fn as_key(array: &ArrayRef) -> Result<ArrayRef, ParquetError> {
+    // A moment is the same in every zone, of which files may name any.
+    if let DataType::Timestamp(unit, Some(_)) = array.data_type() {
+        return strict_cast(&strict_cast(array, &DataType::Timestamp(*unit, None))?, &DataType::Utf8);
+    }
     if array.data_type().is_integer() || !is_numeric(array.data_type()) {
         return strict_cast(array, &DataType::Utf8);
     }

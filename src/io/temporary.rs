@@ -73,7 +73,8 @@ impl TemporaryFile {
             .prefix(".geosmooth-")
             .suffix(".tmp")
             .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(destination.parent().unwrap_or(Path::new(".")))?;
+            .tempfile_in(destination.parent().unwrap_or(Path::new(".")))
+            .map_err(|error| as_said(&error))?;
         Ok(Self { name: Name::new(file.path(), &mut known), file })
     }
 
@@ -88,6 +89,17 @@ impl TemporaryFile {
         let named = if overwrite { file.persist(destination) } else { file.persist_noclobber(destination) };
         named.map(drop).map_err(|error| error.error)
     }
+}
+
+/// A file that never has a name: nothing is left of it however the process ends.
+pub(super) fn nameless(folder: &Path) -> io::Result<File> {
+    tempfile::tempfile_in(folder).map_err(|error| as_said(&error))
+}
+
+/// The temporary name is of no use to anybody: only what the system said is kept.
+fn as_said(error: &io::Error) -> io::Error {
+    let said = error.to_string().split(" at path ").next().unwrap_or_default().to_owned();
+    io::Error::new(error.kind(), said)
 }
 
 /// A folder that goes away with all that is in it.

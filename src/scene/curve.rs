@@ -1,12 +1,13 @@
 //! A curve through space that keeps neighbours together.
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::space::two_sum;
 
 /// A Morton curve over cubes whose sides are powers of two, so that the corner of every cube, at every level, is
 /// exact and the places of a cube follow each other.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Curve {
     low: [f64; 3],
     /// Side of the smallest cubes, a power of two.
@@ -21,6 +22,12 @@ impl Curve {
             .par_chunks(1 << 14)
             .map(|places| places.iter().fold(nowhere(), |bounds, place| widen(bounds, (*place, *place))))
             .reduce(nowhere, widen);
+        let first = |ends: [f64; A]| std::array::from_fn(|k| if k < dimensions { ends[k] } else { 0.0 });
+        Self::over(first(low), first(high), dimensions)
+    }
+
+    /// Through a box, from its lowest corner to its highest.
+    pub(crate) fn over(low: [f64; 3], high: [f64; 3], dimensions: usize) -> Self {
         let extent = (0..dimensions).map(|k| high[k] - low[k]).fold(0.0, f64::max);
         // One bit is left for the corner that lies below the lowest place.
         let cubes = ((1_u64 << (Self::bits(dimensions) - 1)) - 1) as f64;

@@ -117,6 +117,17 @@ impl Scene {
     /// If σ does not fit the places, the places are of different kinds, a weight is not positive and finite,
     /// or there are more rows than 32 bits count.
     pub fn new(sigma: Sigma, targets: &Places, sources: &[(&Places, f64)], own: Own) -> Result<Self, Error> {
+        Self::along(None, sigma, targets, sources, own)
+    }
+
+    /// The same along a curve that has all places on it, others than these among them.
+    pub(crate) fn along(
+        curve: Option<Curve>,
+        sigma: Sigma,
+        targets: &Places,
+        sources: &[(&Places, f64)],
+        own: Own,
+    ) -> Result<Self, Error> {
         let metric = targets.metric(sigma)?;
         for (places, weight) in sources {
             check_part(places, *weight, sigma, metric)?;
@@ -128,7 +139,7 @@ impl Scene {
             });
         }
         let rows = Rows::new(targets, sources)?;
-        let layout = Arc::new(rows.layout(metric, own));
+        let layout = Arc::new(rows.layout(metric, own, curve));
         Ok(Self::over(layout, metric.decay_scale(sigma), rows.parts))
     }
 

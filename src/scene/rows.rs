@@ -77,25 +77,25 @@ impl<'a> Rows<'a> {
         block.places.group(local)
     }
 
-    /// Merges all rows into places.
-    pub(super) fn layout(&self, metric: Metric, own: Own) -> Layout {
+    /// Merges all rows into places, along a curve that is given or one through them all.
+    pub(super) fn layout(&self, metric: Metric, own: Own, curve: Option<Curve>) -> Layout {
         match metric.axes() {
-            1 => self.sorted::<1>(metric).layout(metric, own),
-            2 => self.sorted::<2>(metric).layout(metric, own),
-            3 => self.sorted::<3>(metric).layout(metric, own),
-            _ => self.sorted::<6>(metric).layout(metric, own),
+            1 => self.sorted::<1>(metric, curve).layout(metric, own),
+            2 => self.sorted::<2>(metric, curve).layout(metric, own),
+            3 => self.sorted::<3>(metric, curve).layout(metric, own),
+            _ => self.sorted::<6>(metric, curve).layout(metric, own),
         }
     }
 
     /// Sorts all rows by group, then along the curve.
-    fn sorted<const A: usize>(&self, metric: Metric) -> Sorted<'_, A> {
+    fn sorted<const A: usize>(&self, metric: Metric, curve: Option<Curve>) -> Sorted<'_, A> {
         let mut coordinates = vec![[0.0; A]; self.len];
         for block in &self.blocks {
             let rows = &mut coordinates[block.start..block.start + block.places.len()];
             let pieces = rows.par_chunks_mut(PIECE).enumerate();
             pieces.for_each(|(piece, rows)| block.places.coordinates(piece * PIECE, metric, rows));
         }
-        let curve = Curve::around(&coordinates, metric.dimensions());
+        let curve = curve.unwrap_or_else(|| Curve::around(&coordinates, metric.dimensions()));
         let row_bits = usize::BITS - self.len.leading_zeros();
         let cell_bits = CELL_BITS.min(curve.key_bits()).min(u64::BITS - row_bits);
         let cell = |place: &[f64; A]| curve.key(place) >> (curve.key_bits() - cell_bits);

@@ -4,6 +4,7 @@
 //! the labelled rows, with their labels.
 
 mod plan;
+mod tile;
 mod weights;
 
 use std::sync::Arc;
@@ -14,7 +15,10 @@ use crate::points::Places;
 use crate::scene::{Own, Scene};
 use crate::space::Sigma;
 
+pub(crate) use self::plan::{Blending, check_values, effective_sources};
 pub use self::plan::{Smoothed, SmoothingPlan};
+pub(crate) use self::tile::SHARE_BEYOND;
+pub use self::tile::{SmoothedTile, TileContents, TileRows, smooth_tile};
 pub use self::weights::WeightBatch;
 
 /// What to smooth with. Build one, [`plan`](Self::plan) for some places, [`apply`](SmoothingPlan::apply) to values.
@@ -138,14 +142,24 @@ impl Smoother {
         let labelled = labelled.filter(|_| self.label_weight > 0.0);
         let mut sources = vec![(targets, 1.0)];
         sources.extend(labelled.map(|places| (places, self.label_weight)));
-        let need = Scene::bytes(self.sigma, targets, &sources)? + targets.len() as u64 * BYTES_OF_A_RESULT;
+        self.plan_over(targets, &sources, progress)
+    }
+
+    /// Prepares to smooth the targets over sources with a weight each, of which the targets are the first.
+    fn plan_over(
+        &self,
+        targets: &Places,
+        sources: &[(&Places, f64)],
+        progress: &dyn Progress,
+    ) -> Result<SmoothingPlan, Error> {
+        let need = Scene::bytes(self.sigma, targets, sources)? + targets.len() as u64 * BYTES_OF_A_RESULT;
         let left = self.engine.memory().checked_sub(need).ok_or_else(|| Error::Memory {
             what: format!("smoothing {} rows", sources.iter().map(|(places, _)| places.len()).sum::<usize>()),
             need,
             limit: self.engine.memory(),
         })?;
         let smoother = Self { engine: self.engine.memory_limit(left), ..self.clone() };
-        let scene = Arc::new(Scene::new(self.sigma, targets, &sources, self.own)?);
+        let scene = Arc::new(Scene::new(self.sigma, targets, sources, self.own)?);
         let (choice, plan) = smoother.engine.plan(scene.clone(), progress)?;
         Ok(SmoothingPlan { smoother, scene, plan, choice })
     }

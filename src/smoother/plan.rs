@@ -81,64 +81,46 @@ impl SmoothingPlan {
             Some(labels) => self.check("label", labels, 1)?,
             None => self.check("label", &[], 1)?,
         }
-        let parts = |prediction| std::iter::once(prediction).chain(labels).collect::<Vec<&[f64]>>();
-        let spans: Vec<Span> = predictions.iter().map(|prediction| Span::of(&parts(prediction))).collect();
-        let columns: Vec<Vec<f64>> = predictions
-            .iter()
-            .zip(&spans)
-            .map(|(prediction, span)| self.scene.gather(&parts(prediction), |value| span.to_unit(value)))
-            .collect();
-        let sums = self.plan.sums(&columns, progress);
-        let smooth = |k: usize| self.smooth_column(predictions[k], &spans[k], &columns[k], &sums, k);
-        Ok((0..predictions.len()).map(smooth).collect())
+        let columns: Vec<Vec<&[f64]>> =
+            predictions.iter().map(|prediction| std::iter::once(*prediction).chain(labels).collect()).collect();
+        let spans: Vec<Span> = columns.iter().map(|parts| Span::of(parts)).collect();
+        Ok(self.smooth_parts(&columns, &spans, 0.0, progress))
+    }
+
+    /// Smooths columns, each of which has values for all parts of the sources, the predictions of the targets first. Sources that are
+    /// not at hand carry at most `beyond` to any target; the spans are those of all values.
+    pub(super) fn smooth_parts(
+        &self,
+        parts: &[Vec<&[f64]>],
+        spans: &[Span],
+        beyond: f64,
+        progress: &dyn Progress,
+    ) -> Vec<Smoothed> {
+        let gather = |(parts, span): (&Vec<&[f64]>, &Span)| self.scene.gather(parts, |value| span.to_unit(value));
+        let columns: Vec<Vec<f64>> = parts.iter().zip(spans).map(gather).collect();
+        let mut sums = self.plan.sums(&columns, progress);
+        if beyond > 0.0 {
+            sums.error.iter_mut().for_each(|error| *error += beyond);
+        }
+        (0..parts.len()).map(|k| self.smooth_column(parts[k][0], &spans[k], &columns[k], &sums, k)).collect()
     }
 
     fn check(&self, what: &'static str, values: &[f64], part: usize) -> Result<(), Error> {
-        let expected = self.scene.parts.get(part).map_or(0, |(_, rows)| *rows);
-        if values.len() != expected {
-            return Err(Error::Length { what, found: values.len(), expected });
-        }
-        match values.iter().position(|value| !value.is_finite()) {
-            None => Ok(()),
-            Some(row) => Err(Error::Value { what, value: values[row], row }),
-        }
+        check_values(what, values, self.scene.parts.get(part).map_or(0, |(_, rows)| *rows))
     }
 
     fn smooth_column(&self, predictions: &[f64], span: &Span, column: &[f64], sums: &Sums, k: usize) -> Smoothed {
-        let c = self.smoother.c;
-        // Relative, but for the smallest numbers that there are: those are as far from each other as from zero, and some ten
-        // steps round to them.
-        let rounding = (4.0 * f64::EPSILON * span.low.abs().max(span.high.abs())).max(f64::from_bits(16));
-        // Where c or the range is zero the prediction comes back as it is.
-        let exact = c == 0.0 || span.low == span.high;
-        let mean_and_bound = |RowSums { mass, value, error, .. }: RowSums| {
-            (mass > 0.0).then(|| {
-                // By halves: the range itself may be more than 64 bits hold.
-                let half_bound = c * span.half * (error / mass).min(1.0);
-                let bound = if exact { 0.0 } else { 2.0 * half_bound + rounding };
-                (span.value_at(value / mass), bound)
-            })
-        };
-        let blended = |prediction: f64, mean: Option<(f64, f64)>| {
-            (mean.map(|(mean, _)| blend(c, mean, prediction)), mean.map_or(0.0, |(_, bound)| bound))
+        let blending = Blending::new(self.smoother.c, span);
+        if self.scene.layout.own == Own::Counts {
+            return blending.rows(predictions, &self.scene.layout.target_of_row, sums, k);
+        }
+        let row = |(row, &prediction): (usize, &f64)| {
+            let own = span.to_unit(prediction);
+            blending.row(prediction, blending.mean(RowSums::of(&self.scene, row, sums, Some((k, column, own)))))
         };
         let (mut values, mut error_bound) = (Vec::new(), Vec::new());
-        if self.scene.layout.own == Own::Counts {
-            // One average for each place, in the order of the places, then one look at it for each row.
-            let places = 0..self.scene.target_places();
-            let means: Vec<Option<(f64, f64)>> =
-                places.into_par_iter().map(|place| mean_and_bound(RowSums::at(place, sums, Some(k)))).collect();
-            let rows = predictions.par_iter().zip(&self.scene.layout.target_of_row);
-            let row = |(&prediction, &place): (&f64, &u32)| blended(prediction, means[place as usize]);
-            rows.map(row).unzip_into_vecs(&mut values, &mut error_bound);
-        } else {
-            let row = |(row, &prediction): (usize, &f64)| {
-                let own = span.to_unit(prediction);
-                blended(prediction, mean_and_bound(RowSums::of(&self.scene, row, sums, Some((k, column, own)))))
-            };
-            predictions.par_iter().enumerate().map(row).unzip_into_vecs(&mut values, &mut error_bound);
-        }
-        Smoothed { values, error_bound, range: (span.high - span.low).min(f64::MAX) }
+        predictions.par_iter().enumerate().map(row).unzip_into_vecs(&mut values, &mut error_bound);
+        Smoothed { values, error_bound, range: blending.range() }
     }
 
     /// Effective number of sources behind each target's average: `D² / Σ (w K)²`; 0 where there is none.
@@ -152,14 +134,84 @@ impl SmoothingPlan {
         let most = self.scene.parts.iter().map(|part| part.1).sum::<usize>() as f64;
         let effective = |row: usize| {
             let (d, squares) = (RowSums::of(&self.scene, row, &first, None), RowSums::of(&squared, row, &second, None));
-            // By logarithms: for far rows the square of D would underflow. Exponents apart: theirs may be so large that
-            // nothing else would be left.
-            let exponent = 2.0 * d.exponent - squares.exponent;
-            let count = 2.0 * d.mass.log2() - squares.mass.log2();
-            // By Cauchy and Schwarz it is between one and the number of sources; only what rounding takes from one of the sums, such
-            // as a tiny label beside a row that is left out, puts it elsewhere.
-            if squares.mass > 0.0 { (count + exponent).exp2().clamp(1.0, most) } else { 0.0 }
+            effective_sources(d, squares, most)
         };
         Ok((0..self.scene.layout.target_of_row.len()).map(effective).collect())
+    }
+}
+
+/// `D² / Σ (w K)²`, of so many sources at most; 0 where there is none.
+pub(crate) fn effective_sources(d: RowSums, squares: RowSums, most: f64) -> f64 {
+    // By logarithms: for far rows the square of D would underflow. Exponents apart: theirs may be so large that
+    // nothing else would be left.
+    let exponent = 2.0 * d.exponent - squares.exponent;
+    let count = 2.0 * d.mass.log2() - squares.mass.log2();
+    // By Cauchy and Schwarz it is between one and the number of sources; only what rounding takes from one of the sums, such
+    // as a tiny label beside a row that is left out, puts it elsewhere.
+    if squares.mass > 0.0 { (count + exponent).exp2().clamp(1.0, most) } else { 0.0 }
+}
+
+/// From sums to smoothed values and their bounds, for one column.
+pub(crate) struct Blending<'a> {
+    c: f64,
+    span: &'a Span,
+    /// What the arithmetic here may be off by.
+    rounding: f64,
+}
+
+/// An average and its bound.
+type Mean = Option<(f64, f64)>;
+
+impl<'a> Blending<'a> {
+    pub(crate) fn new(c: f64, span: &'a Span) -> Self {
+        // Relative, but for the smallest numbers that there are: those are as far from each other as from zero, and some ten
+        // steps round to them.
+        let rounding = (4.0 * f64::EPSILON * span.low.abs().max(span.high.abs())).max(f64::from_bits(16));
+        Self { c, span, rounding }
+    }
+
+    fn range(&self) -> f64 {
+        (self.span.high - self.span.low).min(f64::MAX)
+    }
+
+    /// Where c or the range is zero the prediction comes back as it is.
+    fn is_exact(&self) -> bool {
+        self.c == 0.0 || self.span.low == self.span.high
+    }
+
+    fn mean(&self, RowSums { mass, value, error, .. }: RowSums) -> Mean {
+        (mass > 0.0).then(|| {
+            // By halves: the range itself may be more than 64 bits hold.
+            let half_bound = self.c * self.span.half * (error / mass).min(1.0);
+            let bound = if self.is_exact() { 0.0 } else { 2.0 * half_bound + self.rounding };
+            (self.span.value_at(value / mass), bound)
+        })
+    }
+
+    fn row(&self, prediction: f64, mean: Mean) -> (Option<f64>, f64) {
+        (mean.map(|(mean, _)| blend(self.c, mean, prediction)), mean.map_or(0.0, |(_, bound)| bound))
+    }
+
+    /// Rows that count in their own sums, of which each is at one of the places.
+    pub(crate) fn rows(&self, predictions: &[f64], place_of_row: &[u32], sums: &Sums, k: usize) -> Smoothed {
+        // One average for each place, in the order of the places, then one look at it for each row.
+        let places = 0..sums.mass.len();
+        let means: Vec<Mean> =
+            places.into_par_iter().map(|place| self.mean(RowSums::at(place, sums, Some(k)))).collect();
+        let row = |(&prediction, &place): (&f64, &u32)| self.row(prediction, means[place as usize]);
+        let (mut values, mut error_bound) = (Vec::new(), Vec::new());
+        predictions.par_iter().zip(place_of_row).map(row).unzip_into_vecs(&mut values, &mut error_bound);
+        Smoothed { values, error_bound, range: self.range() }
+    }
+}
+
+/// A column must have one finite value for each row.
+pub(crate) fn check_values(what: &'static str, values: &[f64], rows: usize) -> Result<(), Error> {
+    if values.len() != rows {
+        return Err(Error::Length { what, found: values.len(), expected: rows });
+    }
+    match values.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(row) => Err(Error::Value { what, value: values[row], row }),
     }
 }

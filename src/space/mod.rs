@@ -9,6 +9,7 @@ pub(crate) use twofold::{Twofold, compensated, two_product, two_sum};
 
 use geo::{Distance, Haversine, Point};
 use pulp::{Simd, WithSimd};
+use serde::{Deserialize, Serialize};
 
 use twofold::ANGLES;
 
@@ -16,7 +17,7 @@ use twofold::ANGLES;
 pub const EARTH_RADIUS: f64 = 6_371_008.8;
 
 /// How the distance between two places is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Metric {
     /// Euclidean on this many plain axes (latitude and longitude in degrees, or index columns).
     Plane(usize),

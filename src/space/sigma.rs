@@ -3,14 +3,16 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::Error;
 
 /// A length on the surface of the Earth.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct Metres(pub f64);
 
 /// A difference of latitude or longitude, taken as a plain number as the paper does.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct Degrees(pub f64);
 
 /// The bandwidth σ of the kernel `exp(−d² / 2σ²)`. Its unit says how distance is measured.
@@ -25,7 +27,7 @@ pub struct Degrees(pub f64);
 /// assert!("-5m".parse::<Sigma>().is_err());
 /// # Ok::<(), geosmooth::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Sigma {
     /// Great-circle distance on the sphere of radius [`EARTH_RADIUS`](super::EARTH_RADIUS).
     Sphere(Metres),

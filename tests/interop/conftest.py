@@ -4,7 +4,12 @@ import os
 import subprocess
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+
+from sample import test_rows
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -51,3 +56,15 @@ def as_arguments(flags):
         yield "-o" if name == "output" else "--" + name.replace("_", "-")
         if value is not True:
             yield value
+
+
+@pytest.fixture(scope="session")
+def much(tmp_path_factory):
+    """Rows enough for a run of some tenths of a second, with columns that take time to copy."""
+    n, rng = 150_000, np.random.default_rng(13)
+    table = test_rows(n)
+    for number in range(8):
+        table = table.append_column(f"noise {number}", pa.array(rng.integers(0, 2**62, n)))
+    path = tmp_path_factory.mktemp("much") / "test.parquet"
+    pq.write_table(table, path, compression="none", row_group_size=20_000)
+    return path

@@ -237,18 +237,6 @@ def test_67_stdout_is_full(in_shell, tmp_path):
 # --- kill -9 ----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def much(tmp_path_factory):
-    """Rows enough for a run of some tenths of a second, with columns that take time to copy."""
-    n, rng = 200_000, np.random.default_rng(13)
-    table = test_rows(n)
-    for number in range(8):
-        table = table.append_column(f"noise {number}", pa.array(rng.integers(0, 2**62, n)))
-    path = tmp_path_factory.mktemp("much") / "test.parquet"
-    pq.write_table(table, path, compression="none", row_group_size=20_000)
-    return path
-
-
 def kill_after(seconds):
     def wait(process, folder):
         time.sleep(seconds)

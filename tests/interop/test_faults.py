@@ -28,18 +28,6 @@ SAMPLES = REPOSITORY / "data-samples"
 OVERWRITE = pytest.mark.parametrize("overwrite", [False, True], ids=["no output yet", "an earlier output"])
 
 
-@pytest.fixture(scope="module")
-def much(tmp_path_factory):
-    """Rows enough for a run of some tenths of a second, with columns that take time to copy."""
-    n, rng = 150_000, np.random.default_rng(13)
-    table = test_rows(n)
-    for number in range(8):
-        table = table.append_column(f"noise {number}", pa.array(rng.integers(0, 2**62, n)))
-    path = tmp_path_factory.mktemp("much") / "test.parquet"
-    pq.write_table(table, path, compression="none", row_group_size=20_000)
-    return path
-
-
 def smoothing(binary, test, out, **flags):
     flags = flags_with_defaults({"test": test, "output": out, "sigma": "30m"} | flags)
     return [binary, "smooth", *map(str, as_arguments(flags))]
@@ -358,8 +346,12 @@ def test_56_runs_stay_within_their_limit(binary, places, tmp_path, record_proper
         assert_explained(process, 2, ["needs about"], "--memory-limit")
 
     base, done, tried = peak_under("1GB", "few.parquet"), 0, 0
-    for flags in ({}, {"certificate": True}, {"prediction": ",".join(f"model {k}" for k in range(6))}):
-        for megabytes in (20, 60, 120, 240):
+    limits = (20, 60, 120, 240)
+    # More columns and certificates take what one column takes, and more: two limits tell, unless there is time.
+    fewer = limits if repeats() > 1 else limits[1::2]
+    columns = {"prediction": ",".join(f"model {k}" for k in range(6))}
+    for flags, limits in (({}, limits), ({"certificate": True}, fewer), (columns, fewer)):
+        for megabytes in limits:
             found = peak_under(f"{megabytes}MB", f"{layout}.parquet", **flags)
             done, tried = done + (found is not None), tried + 1
             assert found is None or found - base <= megabytes * 1e6 + ALLOWANCE, (flags, megabytes, found - base)
@@ -391,7 +383,8 @@ def test_56_other_subcommands_stay_within_their_limit(binary, places, tmp_path, 
             return most
         assert process.returncode == 2 and b"needs about" in said, said
 
-    base, done = peak_under("1GB", tmp_path / "few.parquet"), 0
+    # So short that a look may come too late: the best of several.
+    base, done = max(peak_under("1GB", tmp_path / "few.parquet") for _ in range(5)), 0
     for megabytes in (5, 20, 40, 80):
         found = peak_under(f"{megabytes}MB", tmp_path / "rows.parquet")
         done += found is not None
@@ -437,7 +430,7 @@ def test_71_signals_at_any_moment(binary, tmp_path, record_property, name):
     begun = time.monotonic()
     process = started(command, env=surroundings)
     try:
-        process.communicate(timeout=2)
+        process.communicate(timeout=3 if repeats() > 1 else 1)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
@@ -562,7 +555,7 @@ def test_68_killed_while_writing_other_files(binary, tmp_path, record_property, 
     begun = time.monotonic()
     assert run(command).returncode == 0
     duration = time.monotonic() - begun
-    chance, kills = random.Random(68), 4 * repeats()
+    chance, kills = random.Random(68), 2 * repeats()
     for _ in range(kills):
         shutil.rmtree(tmp_path / "out")
         (tmp_path / "out").mkdir()
@@ -585,11 +578,18 @@ MACHINES = {
 }
 
 
+@pytest.fixture(scope="module")
+def town():
+    """Rows, labels, and what smoothing makes of them."""
+    test, train = test_rows(3000), train_rows(3000)
+    return test, train, Reference(test, train)
+
+
 @pytest.mark.parametrize("engine", ["exact", "sparse", "fast"])
 @pytest.mark.parametrize("simd", ["", "avx2", "plain"])
-def test_72_cores_threads_and_instructions(binary, written, tmp_path, engine, simd):
+def test_72_cores_threads_and_instructions(binary, town, written, tmp_path, engine, simd):
     """Any number of cores and threads gives the same bits; any instructions give the same numbers."""
-    test, train = written(test_rows(3000)), written(train_rows(3000), "train.parquet")
+    test, train = written(town[0]), written(town[1], "train.parquet")
     out, results = tmp_path / "out.parquet", []
     for options in MACHINES.values():
         options = dict(options)
@@ -600,4 +600,4 @@ def test_72_cores_threads_and_instructions(binary, written, tmp_path, engine, si
         assert process.returncode == 0, process.stderr
         results.append(pq.read_table(out)["xgb_smoothed"].to_numpy())
     assert all((result == results[0]).all() for result in results)
-    Reference(test_rows(3000), train_rows(3000)).assert_close(out, 1e-6)
+    town[2].assert_close(out, 1e-6)

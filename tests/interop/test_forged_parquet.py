@@ -147,7 +147,7 @@ def test_09_terabytes_in_a_few_kilobytes(forged):
     for number in range(4):
         repeated(file, number, rows, struct.pack("<d", 41.0))
     assert len(file.put_together()) < 100_000
-    forged(file, "rows", "needs about", roles=["test"], hint="--memory-limit")
+    forged(file, "needs about", roles=["test"], hint="--memory-limit")
 
 
 @pytest.mark.parametrize("rows", [2**62, 2**63 - 1, 10**18])

@@ -166,3 +166,15 @@ def test_groups_equal_separate_runs(smooth, tmp_path, kinds, engine):
         difference = together["xgb_smoothed"].filter(of_kind[0]).to_numpy() - alone
         assert abs(difference).max() <= (ROUNDING if engine == "exact" else 1e-5) * whole
         assert abs(alone - Reference(own_test, own_train).smoothed).max() <= 1e-5 * whole
+
+
+@pytest.mark.parametrize("zones", [("Europe/Paris", "Europe/Paris"), ("Asia/Kathmandu", "UTC"), ("Nowhere/Known", "+05:30"), (None, None)])
+def test_groups_of_moments(smooth, tmp_path, zones):
+    """A moment is the same in every zone and unit. The first two are half past two in Paris, as clocks go back."""
+    moments = [1_729_989_000, 1_729_992_600, 0]
+    in_zone = lambda unit, zone, per_second: pa.array([per_second * moment for moment in moments], pa.timestamp(unit, zone))
+    test = in_groups(test_rows(), in_zone("us", zones[0], 1_000_000))
+    train = in_groups(train_rows(), in_zone("ms", zones[1], 1000))
+    found = pq.read_table(smooth(*written(tmp_path, test, train), group="kind"))["xgb_smoothed"]
+    test, train = in_groups(test_rows(), GROUPS["string"]), in_groups(train_rows(), GROUPS["string"])
+    assert found.equals(pq.read_table(smooth(*written(tmp_path, test, train), group="kind"))["xgb_smoothed"])

@@ -9,7 +9,9 @@ for_each_engine!(
     equals_the_double_loop,
     far_rows_lean_on_their_nearest_source,
     farther_rows_still_have_a_value,
+    heavy_labels_count_where_kernels_vanish,
     rows_at_one_place_are_certified,
+    light_labels_at_the_place_of_a_row_are_certified,
     a_lonely_row_has_no_value,
     effective_sources_are_counted,
 );
@@ -79,6 +81,24 @@ fn farther_rows_still_have_a_value(engine: EngineKind) {
     }
 }
 
+/// 2⁻¹⁰²⁰ of a kernel is nothing, but not times a weight of 10¹⁰⁰; beside a source that is nearer, and alone.
+fn heavy_labels_count_where_kernels_vanish(engine: EngineKind) {
+    let sigma = Sigma::index(1.0).unwrap();
+    for (positions, label) in [([0.0, 35.0], -40.0), ([0.0, 36.0], -39.5), ([0.0, 1000.0], 39.0)] {
+        let values = [1.0, 2.0];
+        let smoother = smoother(sigma, 1.0).label_weight(1e100).unwrap().leave_one_out().engine(engine);
+        let plan = smoother.plan(&line(&positions), Some(&line(&[label]))).unwrap();
+        let smoothed = plan.apply(&[&values], Some(&[7.0])).unwrap().remove(0);
+        for row in 0..2 {
+            let (expected, _) = directly(&positions, &values, &[(label, 7.0)], 1e100, row);
+            let value = smoothed.values[row].expect("a source");
+            let error = (value - expected).abs();
+            assert!(error <= smoothed.error_bound[row] + 1e-12, "{positions:?}, row {row}: {value} for {expected}");
+            assert!(error <= 1e-6, "{positions:?}, row {row}: {value} for {expected}");
+        }
+    }
+}
+
 fn rows_at_one_place_are_certified(engine: EngineKind) {
     // Nothing lies beside their own place, so that nothing can be missing.
     let plan =
@@ -86,6 +106,19 @@ fn rows_at_one_place_are_certified(engine: EngineKind) {
     let smoothed = plan.apply(&[&[3.0, 4.0, 8.0]], None).unwrap().remove(0);
     assert_eq!(smoothed.values, [Some(6.0), Some(5.5), Some(3.5)]);
     assert!(smoothed.relative_bounds().all(|bound| bound < 1e-14), "{smoothed:?}");
+}
+
+/// Next to a weight of one, 10⁻¹⁰⁰ is nothing: once the row is left out, nobody knows what its place still holds.
+fn light_labels_at_the_place_of_a_row_are_certified(engine: EngineKind) {
+    for labels in [[0.0, 0.5], [0.0, 1000.0], [0.0, 0.0]] {
+        let smoother = smoother(Sigma::index(1.0).unwrap(), 1.0).label_weight(1e-100).unwrap().leave_one_out();
+        let plan = smoother.engine(engine).plan(&line(&[0.0]), Some(&line(&labels))).unwrap();
+        let smoothed = plan.apply(&[&[1.0]], Some(&[7.0, 3.0])).unwrap().remove(0);
+        let (expected, _) = directly(&[0.0], &[1.0], &[(labels[0], 7.0), (labels[1], 3.0)], 1e-100, 0);
+        let value = smoothed.values[0].expect("a source");
+        let (error, bound) = ((value - expected).abs(), smoothed.error_bound[0]);
+        assert!(error <= bound, "{labels:?}: {value} for {expected}, {bound}");
+    }
 }
 
 fn a_lonely_row_has_no_value(engine: EngineKind) {

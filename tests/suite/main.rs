@@ -16,3 +16,6 @@ mod problem;
 mod report;
 mod sweep;
 mod threads;
+mod tiled;
+mod tiles;
+mod wide;

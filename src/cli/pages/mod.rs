@@ -42,6 +42,11 @@ pub(super) struct Report<'a> {
 }
 
 impl ReportArgs {
+    /// Whether there is to be a page.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.report.is_some()
+    }
+
     /// Makes the folder and finds out before the work whether the page could be written.
     pub(super) fn prepare<'a>(&self, inputs: Vec<&'a Input>) -> Result<Option<Report<'a>>, Error> {
         let Some(folder) = self.report.clone() else { return Ok(None) };

@@ -7,7 +7,9 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
+use super::super::bounds::Bounds;
 use super::chart::{Cap, Frame, Plot, Sheet, angle, squared_chord};
 use super::expansion::{Expansion, Extent};
 use super::grid::{Grid, Reads, Spreads};
@@ -24,7 +26,7 @@ const NEXT_SIDE: f64 = 1.1;
 /// Smallest slant for which terms are looked for: no chart is so small that it matters.
 const LEAST_SLANT: f64 = 1e-6;
 /// Most charts: beyond, each has so few targets that the lattice is of no use.
-const MOST_CHARTS: usize = 1000;
+pub(super) const MOST_CHARTS: usize = 1000;
 /// Blocks from the centre of a chart to its edge that their numbers can count.
 const MOST_BLOCKS: f64 = 1e9;
 /// Roundings besides those of the lattice itself: of scales and directions, which change distances and so matter as the decay
@@ -66,7 +68,7 @@ impl Task {
     }
 
     /// How far from its targets a chart takes sources, in radians.
-    fn halo(&self) -> f64 {
+    pub(super) fn halo(&self) -> f64 {
         self.sigma * (-2.0 * self.left_out.ln()).max(0.0).sqrt()
     }
 }
@@ -85,7 +87,7 @@ pub(super) struct Design {
 
 impl Design {
     /// The cheapest one for charts of this radius, an angle.
-    fn new(task: &Task, radius: f64) -> Option<Self> {
+    pub(super) fn new(task: &Task, radius: f64) -> Option<Self> {
         let sigma = task.sigma;
         let square = (0.5 * radius.min(2.0)).tan().powi(2);
         // Scales from 1 to 1 + square, and the middle between them.
@@ -115,7 +117,7 @@ impl Design {
     }
 
     /// Work for the points and nodes of one σ².
-    fn cost(&self, task: &Task) -> f64 {
+    pub(super) fn cost(&self, task: &Task) -> f64 {
         self.window.cost(crowded(&self.expansion, task))
     }
 
@@ -185,8 +187,8 @@ impl Survey {
     pub(super) fn charts(self, layout: &Layout, sources: &[Run], side: f64) -> Atlas {
         let Self { design, pieces, halo } = self;
         let chart = |(targets, cap): (Range<usize>, Cap)| {
-            let reach = squared_chord(cap.radius + halo);
-            let sources = near(&layout.sources, &cap, reach, sources, side);
+            let reach = Reach::new(&layout.targets, &targets, cap, halo);
+            let sources = reach.of(&layout.sources, sources, side);
             let frame = Frame::about(cap.centre);
             Chart::new(&design, &frame, layout, &sources, targets)
         };
@@ -195,7 +197,7 @@ impl Survey {
 }
 
 /// The largest angle from the centre of a cap to a source.
-fn farthest(sources: &Cloud, cap: &Cap, places: &Range<usize>) -> f64 {
+pub(super) fn farthest(sources: &Cloud, cap: &Cap, places: &Range<usize>) -> f64 {
     let squares = places.clone().into_par_iter().with_min_len(1 << 14).map(|place| cap.squared_chord(sources, place));
     angle(squares.reduce(|| 0.0, f64::max))
 }
@@ -203,17 +205,54 @@ fn farthest(sources: &Cloud, cap: &Cap, places: &Range<usize>) -> f64 {
 /// Runs of sources that a task takes at least.
 const RUNS_AT_ONCE: usize = 64;
 
-/// The sources within reach of a chart's centre.
-fn near(cloud: &Cloud, cap: &Cap, reach: f64, runs: &[Run], side: f64) -> Vec<u32> {
-    let (reach_chord, diagonal) = (reach.sqrt(), 3.0_f64.sqrt() * side);
-    let near = |run: &Run| {
-        let chord = cap.squared_chord(cloud, run.places.start).sqrt();
-        let all = chord + diagonal < reach_chord;
-        let none = chord - diagonal > reach_chord;
-        let places = if none { 0..0 } else { run.places.clone() };
-        places.filter(move |place| all || cap.squared_chord(cloud, *place) <= reach).map(|place| place as u32)
-    };
-    runs.par_iter().with_min_len(RUNS_AT_ONCE).flat_map_iter(near).collect()
+/// Where the sources of a chart are.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Reach {
+    cap: Cap,
+    /// Largest squared chord from the centre: the chart is designed for no more.
+    from_centre: f64,
+    /// The box around the targets. It leaves out much of what the cap, which is round, has beside them.
+    bounds: Bounds,
+    /// Largest squared chord from there.
+    from_bounds: f64,
+}
+
+impl Reach {
+    /// Around some targets within a cap: what is farther than the halo from the cap or from the box is so from each target.
+    pub(super) fn new(cloud: &Cloud, targets: &Range<usize>, cap: Cap, halo: f64) -> Self {
+        let bounds = Bounds::around(cloud, 3, targets);
+        Self { cap, from_centre: squared_chord(cap.radius + halo), bounds, from_bounds: squared_chord(halo) }
+    }
+
+    /// The same around targets that are so much farther out than what was taken for them, in chords.
+    pub(super) fn widened(self, off: f64) -> Self {
+        Self { from_bounds: (self.from_bounds.sqrt() + off).powi(2), ..self }
+    }
+
+    /// The sources within reach, of those in some runs of blocks, whose side is given.
+    fn of(&self, cloud: &Cloud, runs: &[Run], side: f64) -> Vec<u32> {
+        let diagonal = 3.0_f64.sqrt() * side;
+        let within = |run: &Run| {
+            let (centre, bounds) = self.squares(cloud, run.places.start);
+            let [centre, bounds] = [centre.sqrt() - self.from_centre.sqrt(), bounds.sqrt() - self.from_bounds.sqrt()];
+            let farther = centre.max(bounds);
+            let (all, none) = (farther + diagonal < 0.0, farther - diagonal > 0.0);
+            let places = if none { 0..0 } else { run.places.clone() };
+            places.filter(move |place| all || self.holds(cloud, *place)).map(|place| place as u32)
+        };
+        runs.par_iter().with_min_len(RUNS_AT_ONCE).flat_map_iter(within).collect()
+    }
+
+    pub(super) fn holds(&self, cloud: &Cloud, place: usize) -> bool {
+        let (centre, bounds) = self.squares(cloud, place);
+        centre <= self.from_centre && bounds <= self.from_bounds
+    }
+
+    /// Squared chords from the centre and from the box.
+    fn squares(&self, cloud: &Cloud, place: usize) -> (f64, f64) {
+        let here = Bounds::at(&cloud.place::<3>(place));
+        (self.cap.squared_chord(cloud, place), self.bounds.squared_distance(&here))
+    }
 }
 
 /// All charts of a group.
@@ -242,9 +281,11 @@ pub(super) struct Chart {
 
 impl Chart {
     fn new(design: &Design, frame: &Frame, layout: &Layout, sources: &[u32], owns: Range<usize>) -> Self {
-        let sources = frame.plot(&design.sheet, &layout.sources, sources);
-        let targets =
-            frame.plot(&design.sheet, &layout.targets, &(owns.start as u32..owns.end as u32).collect::<Vec<_>>());
+        let all: Vec<u32> = (owns.start as u32..owns.end as u32).collect();
+        let (sources, targets) = rayon::join(
+            || frame.plot(&design.sheet, &layout.sources, sources),
+            || frame.plot(&design.sheet, &layout.targets, &all),
+        );
         let mut rank = vec![0; owns.len()];
         for (at, place) in (0..).zip(&targets.places) {
             rank[*place as usize - owns.start] = at;
@@ -288,10 +329,10 @@ impl Chart {
 }
 
 /// Places of a chart, with sets of columns as the terms of the kernel want them.
-struct OnChart<'a> {
-    sheet: &'a Sheet,
-    plot: &'a Plot,
-    columns: &'a [&'a [f64]],
+pub(super) struct OnChart<'a> {
+    pub(super) sheet: &'a Sheet,
+    pub(super) plot: &'a Plot,
+    pub(super) columns: &'a [&'a [f64]],
 }
 
 /// What some places need for their windows, place by place.

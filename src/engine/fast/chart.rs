@@ -12,15 +12,17 @@
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::lattice::Key;
 use super::ruler::Run;
+use crate::kernel::LANES;
 use crate::scene::Cloud;
 use crate::simd::arch;
 use crate::space::{Twofold, two_product, two_sum};
 
 /// A part of the sphere: its centre, and the largest angle from there.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Cap {
     pub(super) centre: [f64; 3],
     pub(super) radius: f64,
@@ -76,7 +78,7 @@ fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
 }
 
 /// How a chart is scaled and cut into blocks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Sheet {
     /// The middle scale A.
     pub(super) scale: f64,
@@ -87,6 +89,18 @@ pub(super) struct Sheet {
 }
 
 impl Sheet {
+    /// The number of the block that a coordinate is in, and where in it, in nodes.
+    #[inline(always)]
+    fn divide(&self, z: Twofold) -> (f64, f64) {
+        let (side, nodes) = (self.side, self.nodes as f64);
+        let mut block = (z.hi / side).floor();
+        let within = (z.hi - block * side) + z.lo;
+        // The low part or a rounding may tell that it is the next block.
+        block += if within < 0.0 { -1.0 } else { f64::from(u8::from(within >= side)) };
+        let within = (z.hi - block * side) + z.lo;
+        (block, (within / side * nodes).clamp(0.0, nodes * (1.0 - f64::EPSILON)))
+    }
+
     /// α of a place in a block, its position given in nodes.
     #[inline(always)]
     pub(super) fn slant(&self, key: &Key, position: [f64; 2]) -> f64 {
@@ -99,7 +113,7 @@ impl Sheet {
 /// The directions that a chart is drawn along.
 ///
 /// They need not be exactly perpendicular: chords are changed by as many units in the last place as they are not.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Frame {
     across: [[f64; 3]; 2],
     centre: [f64; 3],
@@ -110,6 +124,13 @@ pub(super) struct Frame {
 struct Spot {
     block: [i32; 2],
     position: [f64; 2],
+}
+
+impl Spot {
+    /// The number of its cell among those of the block, which has so many nodes along one side.
+    fn cell(&self, nodes: usize) -> usize {
+        self.position[0] as usize * nodes + self.position[1] as usize
+    }
 }
 
 impl Frame {
@@ -129,7 +150,7 @@ impl Frame {
             arch().dispatch(Locate { frame: self, sheet, cloud, places, spots });
         };
         places.par_chunks(PIECE).zip(spots.par_chunks_mut(PIECE)).for_each(locate);
-        Plot::new(places, &spots)
+        Plot::new(sheet.nodes, places, &spots)
     }
 
     /// The two coordinates of a unit vector with low parts, in twice the usual precision.
@@ -178,24 +199,29 @@ impl WithSimd for Locate<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Sheet { side, nodes, .. } = *self.sheet;
-        for (place, spot) in self.places.iter().zip(self.spots) {
-            let z = self.frame.project(&self.cloud.place(*place as usize));
-            for (k, z) in z.into_iter().enumerate() {
-                let mut block = (z.hi / side).floor();
-                let within = (z.hi - block * side) + z.lo;
-                // The low part or a rounding may tell that it is the next block.
-                block += if within < 0.0 { -1.0 } else { f64::from(u8::from(within >= side)) };
-                let within = (z.hi - block * side) + z.lo;
-                let nodes = nodes as f64;
-                spot.position[k] = (within / side * nodes).clamp(0.0, nodes * (1.0 - f64::EPSILON));
-                spot.block[k] = block as i32;
+        for (places, spots) in self.places.chunks(LANES).zip(self.spots.chunks_mut(LANES)) {
+            let mut many = [[0.0; LANES]; 6];
+            for (axis, lanes) in self.cloud.axes.iter().zip(&mut many) {
+                lanes.iter_mut().zip(places).for_each(|(lane, place)| *lane = axis[*place as usize]);
+            }
+            let (mut blocks, mut positions) = ([[0.0; LANES]; 2], [[0.0; LANES]; 2]);
+            for lane in 0..LANES {
+                let [a, b, c, d, e, f] = &many;
+                let z = self.frame.project(&[a[lane], b[lane], c[lane], d[lane], e[lane], f[lane]]);
+                for k in 0..2 {
+                    (blocks[k][lane], positions[k][lane]) = self.sheet.divide(z[k]);
+                }
+            }
+            for (lane, spot) in spots.iter_mut().enumerate() {
+                spot.block = [blocks[0][lane] as i32, blocks[1][lane] as i32];
+                spot.position = [positions[0][lane], positions[1][lane]];
             }
         }
     }
 }
 
-/// Places of a chart, block by block.
+/// Places of a chart, block by block, and in a block cell by cell: places of one cell touch the same nodes, which are then loaded once
+/// for many.
 pub(super) struct Plot {
     pub(super) runs: Vec<Run>,
     /// Which places they are.
@@ -205,7 +231,7 @@ pub(super) struct Plot {
 }
 
 impl Plot {
-    fn new(places: &[u32], spots: &[Spot]) -> Self {
+    fn new(nodes: usize, places: &[u32], spots: &[Spot]) -> Self {
         // Neighbours along the curve are mostly in one block: there is much less to sort than places.
         let mut pieces: Vec<(&[Spot], &[u32])> = Vec::new();
         let mut rest = places;
@@ -213,21 +239,37 @@ impl Plot {
             pieces.extend(rest.split_off(..piece.len()).map(|places| (piece, places)));
         }
         pieces.par_sort_by_key(|(spots, _)| spots[0].block);
+        let (length, mut end) = (places.len(), 0);
         let mut plot =
-            Self { runs: Vec::new(), places: Vec::with_capacity(places.len()), positions: Default::default() };
-        plot.positions.iter_mut().for_each(|axis| axis.reserve_exact(places.len()));
+            Self { runs: Vec::new(), places: vec![0; length], positions: [vec![0.0; length], vec![0.0; length]] };
         for block in pieces.chunk_by(|a, b| a.0[0].block == b.0[0].block) {
-            let start = plot.places.len();
-            for (spots, places) in block {
-                plot.places.extend_from_slice(places);
-                for (k, axis) in plot.positions.iter_mut().enumerate() {
-                    axis.extend(spots.iter().map(|spot| spot.position[k]));
-                }
-            }
+            let start = end;
+            end += block.iter().map(|(spots, _)| spots.len()).sum::<usize>();
+            plot.write(nodes, block, start);
             let [first, second] = block[0].0[0].block;
-            plot.runs.push(Run { key: [0, i64::from(first), i64::from(second)], places: start..plot.places.len() });
+            plot.runs.push(Run { key: [0, i64::from(first), i64::from(second)], places: start..end });
         }
         plot
+    }
+
+    /// Writes the places of a block from `start` on: counts those of each cell, then knows where each belongs.
+    fn write(&mut self, nodes: usize, block: &[(&[Spot], &[u32])], start: usize) {
+        let mut next = vec![0; nodes * nodes + 1];
+        next[0] = start;
+        for spot in block.iter().flat_map(|(spots, _)| *spots) {
+            next[spot.cell(nodes) + 1] += 1;
+        }
+        for cell in 0..nodes * nodes {
+            next[cell + 1] += next[cell];
+        }
+        for (spot, place) in block.iter().flat_map(|(spots, places)| spots.iter().zip(*places)) {
+            let at = &mut next[spot.cell(nodes)];
+            self.places[*at] = *place;
+            for (axis, position) in self.positions.iter_mut().zip(spot.position) {
+                axis[*at] = position;
+            }
+            *at += 1;
+        }
     }
 }
 

@@ -18,7 +18,7 @@ const TEAM_PER_REACH: f64 = 8.0;
 /// Where there are few sources among them a team may be wider, by [`SPARSE`]: its targets look at them all anyway.
 const SOURCES_AMONG_TEAM: usize = 4 * TEAM;
 const SPARSE: f64 = 8.0;
-/// Sums that may be below two to this power are taken relative to the nearest source.
+/// Sums that may be below two to this power of all weight are taken relative to the nearest source.
 const LOG_TOO_SMALL: f64 = -890.0;
 /// By how much the decay to a box may be above that to a place in it: both are sums of three squares, rounded.
 const ROUNDINGS_OF_A_BOX: f64 = 8.0 * f64::EPSILON;
@@ -142,7 +142,8 @@ impl<D> Direct<'_, D> {
         let rule = Rule { little: f64::NEG_INFINITY, farthest };
         bench.near.clear();
         self.tree.walk::<D, A>(self.decay, &self.bounds(team), rule, &mut bench.near);
-        let shift = |floor: &Floor| if floor.log_mass < LOG_TOO_SMALL { floor.decay.floor() } else { 0.0 };
+        let too_small = LOG_TOO_SMALL + self.weight.max(1.0).log2();
+        let shift = |floor: &Floor| if floor.log_mass < too_small { floor.decay.floor() } else { 0.0 };
         let targets: Vec<Target<A>> = team
             .iter()
             .zip(&bench.floors)

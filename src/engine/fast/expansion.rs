@@ -20,12 +20,14 @@
 use std::f64::consts::PI;
 use std::ops::RangeBounds;
 
+use serde::{Deserialize, Serialize};
+
 use super::mixture::Mixture;
 use super::window::Load;
 use super::yardstick::{MOST_ORDERS, Yardstick};
 
 /// What the lattice is to compute: Gaussians of some variances, each between every two sets of columns with a weight.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Terms {
     /// Sets of columns at either end.
     pub(super) sets: usize,
@@ -33,7 +35,7 @@ pub(super) struct Terms {
 }
 
 /// One Gaussian of the lattice.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Part {
     pub(super) variance: f64,
     /// The weight from set i of the sources to set j of the targets, j fastest.

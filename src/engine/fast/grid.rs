@@ -1,5 +1,6 @@
 //! Sums over many sources at once: points → nodes, nodes → nodes, nodes → points.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -14,8 +15,11 @@ use crate::scene::Cloud;
 
 /// Points added to the nodes of a block before their sum goes to the total, so that roundings do not pile up.
 const BATCH: usize = 512;
-/// Points of one block that one task takes; a multiple of [`BATCH`].
-const SHARE: usize = 16 * BATCH;
+/// Points of one block that one task takes; a multiple of [`BATCH`]. Where σ is large there are few blocks with many points each:
+/// with larger shares a thread would wait for the other.
+const SHARE: usize = 4 * BATCH;
+/// Shares of a block whose nodes are in memory together.
+const SHARES_AT_ONCE: usize = 64;
 /// Blocks that a task takes at least.
 const BLOCKS_AT_ONCE: usize = 16;
 
@@ -23,6 +27,11 @@ impl Window {
     /// Additions in the longest chain when so many points of a block come together at a node.
     pub(super) fn additions(&self, points: usize) -> f64 {
         (BATCH + SHARE / BATCH + points / SHARE + self.blocks_touched().pow(self.dimensions as u32)) as f64
+    }
+
+    /// Points of a block that make as many additions as coming in so many parts does.
+    pub(super) fn points_of_parts(&self, parts: usize) -> usize {
+        SHARE * parts * self.blocks_touched().pow(self.dimensions as u32)
     }
 }
 
@@ -69,10 +78,15 @@ impl Reads for OnPlane<'_> {
     }
 }
 
-/// Sources on a lattice and targets that read it.
-pub(super) struct Grid {
+/// What it takes to go from points to nodes, from nodes to nodes and back to points, whichever blocks there are.
+pub(super) struct Transfer {
     taps: Taps,
     terms: Terms,
+}
+
+/// Sources on a lattice and targets that read it.
+pub(super) struct Grid {
+    transfer: Transfer,
     sources: Vec<Run>,
     targets: Vec<Run>,
     route: Route,
@@ -86,14 +100,50 @@ impl Grid {
             keys
         };
         let near = readers(&window, &keys(&sources));
-        let targets: Vec<Run> = targets.into_par_iter().filter(|run| near.binary_search(&run.key).is_ok()).collect();
+        let targets: Vec<Run> = targets
+            .into_par_iter()
+            .filter(|run| near.binary_search(&run.key).is_ok())
+            .flat_map_iter(|run| cut(&run))
+            .collect();
         let route = Route::new(&window, &keys(&sources), &keys(&targets));
-        Self { taps: Taps::new(window), terms, sources, targets, route }
+        Self { transfer: Transfer::new(window, terms), sources, targets, route }
     }
 
     /// Bytes that sums take for each column: nodes before, between and after the passes, and the sums of the targets.
     pub(super) fn bytes(&self) -> u64 {
-        let blocks: Vec<u64> = self.route.stages.iter().map(|stage| stage.len() as u64).collect();
+        let targets = self.targets.iter().map(|run| run.places.len() as u64).sum::<u64>();
+        self.transfer.bytes(&self.route) + 8 * targets
+    }
+
+    /// The sums at the targets, block by block.
+    pub(super) fn sums(&self, sources: &impl Spreads, targets: &impl Reads, columns: usize) -> Vec<BlockSums> {
+        let (at, numbers) = (positions(&self.route.stages[0]), self.transfer.numbers(columns));
+        let mut spread = vec![0.0; at.len() * numbers];
+        let blocks: Vec<Mutex<&mut [f64]>> = spread.chunks_exact_mut(numbers).map(Mutex::new).collect();
+        self.transfer.spread(&self.sources, sources, columns, &at, &blocks);
+        drop(blocks);
+        let nodes = self.transfer.convolve(&self.route, spread, columns);
+        self.transfer.read(&self.targets, targets, columns, &positions(self.route.last()), &nodes)
+    }
+}
+
+impl Transfer {
+    pub(super) fn new(window: Window, terms: Terms) -> Self {
+        Self { taps: Taps::new(window), terms }
+    }
+
+    pub(super) fn window(&self) -> &Window {
+        &self.taps.window
+    }
+
+    /// Numbers in a block: set by set all columns.
+    pub(super) fn numbers(&self, columns: usize) -> usize {
+        self.terms.sets * columns * self.taps.window.nodes_per_block()
+    }
+
+    /// Bytes of nodes before, between and after the passes, for each column.
+    pub(super) fn bytes(&self, route: &Route) -> u64 {
+        let blocks: Vec<u64> = route.stages.iter().map(|stage| stage.len() as u64).collect();
         let (sets, last) = (self.terms.sets as u64, blocks.len() - 1);
         let at_once = if self.terms.single().is_some() {
             // Nodes are freed after the pass that read them.
@@ -101,30 +151,23 @@ impl Grid {
         } else {
             sets * (blocks[0] + blocks[last]) + blocks[1..].iter().sum::<u64>()
         };
-        let targets = self.targets.iter().map(|run| run.places.len() as u64).sum::<u64>();
-        8 * (at_once * self.taps.window.nodes_per_block() as u64 + targets)
+        8 * at_once * self.taps.window.nodes_per_block() as u64
     }
 
-    /// The sums at the targets, block by block.
-    pub(super) fn sums(&self, sources: &impl Spreads, targets: &impl Reads, columns: usize) -> Vec<BlockSums> {
-        let spread = self.spread(sources, self.terms.sets * columns);
-        let nodes = self.convolve(spread, columns);
-        let at = positions(&self.route.stages[self.taps.window.dimensions]);
-        let numbers = self.terms.sets * columns * self.taps.window.nodes_per_block();
-        let block = |key: &Key| at.get(key).map(|at| &nodes[at * numbers..(at + 1) * numbers]);
-        let read = |memory: &mut Vec<f64>, run: &Run| self.read(run, targets, block, columns, memory);
-        self.targets.par_iter().map_init(Vec::new, read).collect()
+    /// Blocks whose nodes the points of a block touch.
+    pub(super) fn touched(&self, key: Key) -> impl Iterator<Item = Key> {
+        cube(key, self.taps.window.dimensions, self.taps.shape.blocks)
     }
 
     /// Nodes → nodes: block after block, set by set, all columns.
-    fn convolve(&self, spread: Vec<f64>, columns: usize) -> Vec<f64> {
+    pub(super) fn convolve(&self, route: &Route, spread: Vec<f64>, columns: usize) -> Vec<f64> {
         let (window, sets) = (&self.taps.window, self.terms.sets);
         if let Some(variance) = self.terms.single() {
-            return Convolution::new(window, &self.route, columns).once(variance, spread);
+            return Convolution::new(window, route, columns).once(variance, spread);
         }
         let numbers = columns * window.nodes_per_block();
-        let mut total = vec![0.0; self.route.stages[window.dimensions].len() * sets * numbers];
-        let mut convolution = Convolution::new(window, &self.route, columns);
+        let mut total = vec![0.0; route.last().len() * sets * numbers];
+        let mut convolution = Convolution::new(window, route, columns);
         for part in &self.terms.parts {
             for (set, weights) in part.weights.chunks_exact(sets).enumerate() {
                 let found = convolution.run(part.variance, &spread, sets * numbers, set * columns);
@@ -139,42 +182,50 @@ impl Grid {
         total
     }
 
-    /// Points → nodes. Blocks whose surroundings overlap take turns, always in the same order.
-    fn spread(&self, sources: &impl Spreads, columns: usize) -> Vec<f64> {
-        let at = positions(&self.route.stages[0]);
-        let numbers = columns * self.taps.window.nodes_per_block();
-        let mut all = vec![0.0; at.len() * numbers];
-        let blocks: Vec<Mutex<&mut [f64]>> = all.chunks_exact_mut(numbers).map(Mutex::new).collect();
+    /// Points → nodes, added to the blocks, of which it is told where each is. Blocks whose surroundings overlap take turns, always in the
+    /// same order.
+    pub(super) fn spread(
+        &self,
+        runs: &[Run],
+        sources: &impl Spreads,
+        columns: usize,
+        at: &HashMap<Key, usize>,
+        blocks: &[Mutex<&mut [f64]>],
+    ) {
+        let of_sets = self.terms.sets * columns;
         let dimensions = self.taps.window.dimensions;
         for turn in cube([0; 3], dimensions, self.taps.shape.blocks) {
             let now = |run: &&Run| {
                 (0..3).all(|k| run.key[k].rem_euclid(self.taps.shape.blocks as i64) == turn[k] || k < 3 - dimensions)
             };
-            self.sources.par_iter().filter(now).for_each(|run| {
-                let nodes = self.spread_run(run, sources, columns);
+            runs.par_iter().filter(now).for_each(|run| {
+                let nodes = self.spread_run(run, sources, of_sets);
                 for step in cube([0; 3], dimensions, self.taps.shape.blocks) {
                     let key = std::array::from_fn(|k| run.key[k] + step[k]);
                     if let Some(&at) = at.get(&key) {
                         let mut block = blocks[at].lock().expect("no task panics");
-                        self.add_to_block(&nodes, step, &mut block, columns);
+                        self.add_to_block(&nodes, step, &mut block, of_sets);
                     }
                 }
             });
         }
-        drop(blocks);
-        all
     }
 
     /// The nodes around one block; many points are shared out, and their parts added in order.
     fn spread_run(&self, run: &Run, sources: &impl Spreads, columns: usize) -> Vec<f64> {
-        let starts = run.places.clone().into_par_iter().step_by(SHARE);
-        let parts: Vec<Vec<f64>> = starts
-            .map(|start| self.spread_share(run.key, start..run.places.end.min(start + SHARE), sources, columns))
-            .collect();
-        let mut parts = parts.into_iter();
-        let mut total = parts.next().unwrap_or_default();
-        for part in parts {
-            add_all(&mut total, &part);
+        let shares: Vec<Range<usize>> = shares(run).collect();
+        let mut total = Vec::new();
+        for shares in shares.chunks(SHARES_AT_ONCE) {
+            let shares = shares.into_par_iter();
+            let parts: Vec<Vec<f64>> =
+                shares.map(|share| self.spread_share(run.key, share.clone(), sources, columns)).collect();
+            for part in parts {
+                if total.is_empty() {
+                    total = part;
+                } else {
+                    add_all(&mut total, &part);
+                }
+            }
         }
         total
     }
@@ -207,8 +258,23 @@ impl Grid {
         }
     }
 
-    /// Nodes → points. Memory for the nodes around a block is used again and again.
-    fn read<'a>(
+    /// Nodes → points, block by block, from blocks of which it is told where each is.
+    pub(super) fn read(
+        &self,
+        runs: &[Run],
+        targets: &impl Reads,
+        columns: usize,
+        at: &HashMap<Key, usize>,
+        nodes: &[f64],
+    ) -> Vec<BlockSums> {
+        let numbers = self.numbers(columns);
+        let block = |key: &Key| at.get(key).map(|at| &nodes[at * numbers..(at + 1) * numbers]);
+        // Memory for the nodes around a block is used again and again.
+        let read = |memory: &mut Vec<f64>, run: &Run| self.read_run(run, targets, block, columns, memory);
+        runs.par_iter().map_init(Vec::new, read).collect()
+    }
+
+    fn read_run<'a>(
         &self,
         run: &Run,
         targets: &impl Reads,
@@ -238,6 +304,18 @@ impl Grid {
         }
         BlockSums { places: run.places.clone(), values }
     }
+}
+
+/// A block, [`SHARE`] places at a time.
+pub(super) fn cut(run: &Run) -> impl Iterator<Item = Run> + use<> {
+    let key = run.key;
+    shares(run).map(move |places| Run { key, places })
+}
+
+/// The places of a block, [`SHARE`] at a time.
+fn shares(run: &Run) -> impl Iterator<Item = Range<usize>> + use<> {
+    let end = run.places.end;
+    run.places.clone().step_by(SHARE).map(move |start| start..end.min(start + SHARE))
 }
 
 fn add_all(total: &mut [f64], part: &[f64]) {

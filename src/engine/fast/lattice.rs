@@ -50,6 +50,16 @@ impl Route {
         let links = (3 - window.dimensions..3).enumerate().map(links).collect();
         Self { stages, links }
     }
+
+    /// Blocks after one pass and another.
+    pub(super) fn passed(&self) -> f64 {
+        self.stages[1..].iter().map(|stage| stage.len() as f64).sum()
+    }
+
+    /// Blocks after all passes.
+    pub(super) fn last(&self) -> &[Key] {
+        self.stages.last().map_or(&[], Vec::as_slice)
+    }
 }
 
 /// Where each block is in a list.
@@ -224,31 +234,65 @@ impl WithSimd for Apply<'_> {
     }
 }
 
+/// Rows of nodes that are worked on together: what is loaded for one serves the others. Four would not fit into the registers of AVX2.
+const TOGETHER: usize = 2;
+
 impl Apply<'_> {
     #[inline(always)]
     fn run<S: Simd, const N: usize>(self) {
         let (values, out) = (self.values.as_chunks::<N>().0, self.out.as_chunks_mut::<N>().0);
-        let matrix = self.matrix.entries.as_chunks::<N>().0;
-        let rows = self.matrix.rows.clone();
         if self.inner == 1 {
-            for (values, out) in values.iter().zip(out) {
-                let mut sum = *out;
-                for from in rows.clone() {
-                    add_multiple::<S, N>(&mut sum, values[from], &matrix[from]);
-                }
-                *out = sum;
-            }
+            let (values, last_value) = values.as_chunks::<TOGETHER>();
+            let (out, last_out) = out.as_chunks_mut::<TOGETHER>();
+            self.matrix.along_rows::<S, N, TOGETHER>(values, out);
+            self.matrix.along_rows::<S, N, 1>(last_value.as_chunks().0, last_out.as_chunks_mut().0);
             return;
         }
         let inner = self.inner / N;
         for (values, out) in values.chunks_exact(N * inner).zip(out.chunks_exact_mut(N * inner)) {
-            for (at, out) in out.iter_mut().enumerate() {
-                let (to, rest) = (at / inner, at % inner);
-                let mut sum = *out;
-                for from in rows.clone() {
-                    add_multiple::<S, N>(&mut sum, matrix[from][to], &values[from * inner + rest]);
+            self.matrix.across_rows::<S, N>(inner, values, out);
+        }
+    }
+}
+
+impl Matrix {
+    /// Multiplies rows, some at a time.
+    #[inline(always)]
+    fn along_rows<S: Simd, const N: usize, const ROWS: usize>(
+        &self,
+        values: &[[[f64; N]; ROWS]],
+        out: &mut [[[f64; N]; ROWS]],
+    ) {
+        let matrix = self.entries.as_chunks::<N>().0;
+        for (values, out) in values.iter().zip(out) {
+            let mut sums = *out;
+            for from in self.rows.clone() {
+                for row in 0..ROWS {
+                    add_multiple::<S, N>(&mut sums[row], values[row][from], &matrix[from]);
                 }
-                *out = sum;
+            }
+            *out = sums;
+        }
+    }
+
+    /// Multiplies what is between rows: each node of the axis has `inner` of them.
+    #[inline(always)]
+    fn across_rows<S: Simd, const N: usize>(&self, inner: usize, values: &[[f64; N]], out: &mut [[f64; N]]) {
+        let matrix = self.entries.as_chunks::<N>().0;
+        for to in (0..N).step_by(TOGETHER) {
+            for rest in 0..inner {
+                let mut sums = [[0.0; N]; TOGETHER];
+                for k in 0..TOGETHER {
+                    sums[k] = out[(to + k) * inner + rest];
+                }
+                for from in self.rows.clone() {
+                    for k in 0..TOGETHER {
+                        add_multiple::<S, N>(&mut sums[k], matrix[from][to + k], &values[from * inner + rest]);
+                    }
+                }
+                for k in 0..TOGETHER {
+                    out[(to + k) * inner + rest] = sums[k];
+                }
             }
         }
     }

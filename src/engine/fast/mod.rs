@@ -24,12 +24,18 @@ mod lattice;
 mod leaves;
 mod memory;
 mod mixture;
+mod moments;
+mod pattern;
 mod ruler;
+mod sites;
 mod split;
 mod taps;
 mod tree;
 mod window;
 mod yardstick;
+
+pub(crate) use self::moments::{Field, Moments};
+pub(crate) use self::pattern::{MOST_PARTS, Outline, Pattern};
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -44,7 +50,7 @@ use self::leaves::log2_below;
 use self::memory::Need;
 use self::ruler::Ruler;
 use self::split::{Lattice, Split, Thick};
-use super::{Engine, Plan, Progress, Sums, TOO_SMALL};
+use super::{Engine, Plan, Progress, Sums, too_small};
 use crate::error::Error;
 use crate::kernel::{Decay, WithDecay, with_decay, with_decay_within};
 use crate::scene::{NOWHERE, Own, Scene};
@@ -190,7 +196,7 @@ impl<D: Copy + Sync> Work<'_, D> {
         // Targets before a block and those in it, by turns.
         let ends = std::iter::once(0).chain(blocks.iter().map(|block| block.places.end));
         let lengths = ends.zip(&blocks).flat_map(|(end, block)| [block.places.start - end, block.places.len()]);
-        let slots = sums.slots(lengths, self.plan.scene.beside).into_iter().skip(1).step_by(2).collect::<Vec<_>>();
+        let slots = sums.slots(lengths, self.plan).into_iter().skip(1).step_by(2).collect::<Vec<_>>();
         blocks.par_iter().zip(slots).for_each(|(block, mut slot)| {
             let sums = block.values.chunks_exact(self.columns.len());
             for (at, (place, sums)) in block.places.clone().zip(sums).enumerate() {
@@ -205,7 +211,7 @@ impl<D: Copy + Sync> Work<'_, D> {
         let tasks: Vec<Range<usize>> =
             targets.clone().step_by(TASK).map(|start| start..targets.end.min(start + TASK)).collect();
         let lengths = std::iter::once(targets.start).chain(tasks.iter().map(Range::len));
-        let slots = sums.slots(lengths, self.plan.scene.beside).into_iter().skip(1).collect::<Vec<_>>();
+        let slots = sums.slots(lengths, self.plan).into_iter().skip(1).collect::<Vec<_>>();
         tasks.into_par_iter().zip(slots).for_each(|(places, mut slot)| {
             for (at, place) in places.enumerate() {
                 let sums = chart.of_target(&values, place, self.columns.len());
@@ -237,7 +243,7 @@ impl<D: Copy + Sync> Work<'_, D> {
         };
         let tasks: Vec<(usize, Range<usize>)> = groups.flat_map(cut).collect();
         let lengths = tasks.iter().map(|(_, targets)| targets.len());
-        let slots = sums.slots(lengths, self.plan.scene.beside);
+        let slots = sums.slots(lengths, self.plan);
         let missed: Vec<Vec<(usize, u32)>> = tasks
             .into_par_iter()
             .zip(slots)
@@ -319,13 +325,15 @@ struct Slot<'a> {
     error: &'a mut [f64],
     /// Mass that comes beside theirs.
     beside: f64,
+    /// Mass below which sums may have lost something.
+    too_small: f64,
 }
 
 impl Slot<'_> {
     /// Logarithm of what D is at least, from what is there.
     fn least(&self, at: usize) -> f64 {
         let least = (self.columns[0][at] - self.error[at]).max(0.0) + self.beside;
-        if least > TOO_SMALL { log2_below(least) } else { f64::NEG_INFINITY }
+        if least > self.too_small { log2_below(least) } else { f64::NEG_INFINITY }
     }
 
     /// The same for targets that are counted from elsewhere.
@@ -336,7 +344,7 @@ impl Slot<'_> {
     /// Whether these sums, with their error last, would keep the tolerance.
     fn suffices(&self, at: usize, found: &[f64], tolerance: f64) -> bool {
         let mass = self.columns[0][at] + found[0] + self.beside;
-        mass > TOO_SMALL && self.error[at] + found[found.len() - 1] <= (tolerance - LEFT_FOR_ROUNDING) * mass
+        mass > self.too_small && self.error[at] + found[found.len() - 1] <= (tolerance - LEFT_FOR_ROUNDING) * mass
     }
 
     /// Adds sums and their error, which comes last.
@@ -350,7 +358,8 @@ impl Slot<'_> {
 
 impl Sums {
     /// Cuts the sums into consecutive pieces.
-    fn slots(&mut self, lengths: impl Iterator<Item = usize>, beside: f64) -> Vec<Slot<'_>> {
+    fn slots(&mut self, lengths: impl Iterator<Item = usize>, plan: &FastPlan) -> Vec<Slot<'_>> {
+        let too_small = too_small(plan.groups.iter().map(|group| group.weight).fold(0.0, f64::max));
         let mut columns: Vec<&mut [f64]> =
             std::iter::once(&mut self.mass).chain(&mut self.values).map(Vec::as_mut_slice).collect();
         let mut error = self.error.as_mut_slice();
@@ -358,7 +367,8 @@ impl Sums {
             .map(|length| Slot {
                 columns: columns.iter_mut().map(|column| column.split_off_mut(..length).unwrap_or_default()).collect(),
                 error: error.split_off_mut(..length).unwrap_or_default(),
-                beside,
+                beside: plan.scene.beside,
+                too_small,
             })
             .collect()
     }

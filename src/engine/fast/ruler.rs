@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::lattice::Key;
 use crate::kernel::{LANES, Lanes};
@@ -19,7 +20,7 @@ pub(super) struct Run {
 const PIECE: usize = 1 << 14;
 
 /// How places become positions in blocks.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Ruler {
     pub(super) curve: Curve,
     pub(super) dimensions: usize,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::atlas::{Atlas, Design, Survey, Task};
 use super::expansion::Terms;
@@ -12,7 +13,7 @@ use super::lattice::{Key, cube};
 use super::ruler::{Ruler, Run};
 use super::tree::Tree;
 use super::window::{Demand, Load, POINTS_PER_VOLUME, Window};
-use crate::scene::{Cloud, Scene};
+use crate::scene::{Cloud, Curve, Scene};
 use crate::space::Metric;
 
 /// Multiplications on the lattice that take as long as one direct pair. Measured with AVX2 on 2026-11-16: 0.1 ns for a
@@ -25,6 +26,8 @@ const FEW: usize = 100;
 /// Part of the tolerance that sampling may use up: coarse nodes are worth more than what is left for others, the truncation
 /// with at most half for a row of one source, and the boxes that direct sums leave out.
 const SAMPLING_SHARE: f64 = 0.375;
+/// The same for truncation where no row is to be summed again: on the sphere up to one and a half times as much is used.
+const ROOT_SHARE: f64 = 0.25;
 /// The same for sources that are too far from a chart to be in it, for a row with at least its own weight around it.
 const LEFT_OUT_SHARE: f64 = 1.0 / 32.0;
 /// Sides of blocks that are tried, in σ.
@@ -73,7 +76,7 @@ impl Thick {
 }
 
 /// The error of sums by the lattice: relative, as a multiple of √(W D), and absolute as a multiple of W.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Bound {
     relative: f64,
     root: f64,
@@ -84,13 +87,13 @@ pub(super) struct Bound {
 
 impl Bound {
     /// For a lattice of the plane, or of space, with so many sources in one block.
-    fn of_plane(window: &Window, points: usize, weight: f64) -> Self {
+    pub(super) fn of_plane(window: &Window, points: usize, weight: f64) -> Self {
         let roundings = window.roundings() + window.additions(points);
         let relative = window.sampling + roundings * 0.5 * f64::EPSILON;
         Self { relative, root: window.truncation, absolute: 0.0, weight }
     }
 
-    fn of_sphere(design: &Design, points: usize, weight: f64) -> Self {
+    pub(super) fn of_sphere(design: &Design, points: usize, weight: f64) -> Self {
         let (sampling, expansion) = (design.sampling(points), &design.expansion);
         let root = design.root() + expansion.far * sampling;
         Self { relative: sampling + design.expanding(), root, absolute: expansion.beyond + design.left_out, weight }
@@ -121,7 +124,7 @@ fn thick(scene: &Scene, group: usize, tolerance: f64) -> Option<Thick> {
     let layout = &scene.layout;
     let (sources, targets) = (layout.sources.groups[group].clone(), layout.targets.groups[group].clone());
     let aim = Aim::new(scene, sources.len(), scene.group_mass(group), tolerance);
-    let (ruler, window) = aim.ruler(scene)?;
+    let (ruler, window) = aim.ruler(layout.metric, layout.curve, Load::ONE)?;
     let worth_it = OVERHEAD * (sources.len() + targets.len()) as f64;
     let targets_per_source = targets.len() as f64 / sources.len() as f64;
     let crowd = crowd(&ruler, &layout.sources, sources.clone());
@@ -204,7 +207,7 @@ impl Draft {
 }
 
 /// How accurate a lattice is to be.
-struct Aim {
+pub(super) struct Aim {
     /// σ in the unit of the axes.
     sigma: f64,
     /// Largest relative error of the sampling.
@@ -219,24 +222,34 @@ impl Aim {
     fn new(scene: &Scene, sources: usize, weight: f64, tolerance: f64) -> Self {
         let sigma = (0.5 * std::f64::consts::LOG2_E / scene.scale).sqrt();
         // A row with a few sources of the usual weight around it will still be certified.
+        let root = tolerance / (2.0 * (sources as f64).sqrt());
+        Self { sigma, root, ..Self::for_all(sigma, weight, tolerance) }
+    }
+
+    /// So accurate that every row is certified, however lonely, if it is a source of weight one itself.
+    pub(super) fn for_all(sigma: f64, weight: f64, tolerance: f64) -> Self {
         Self {
             sigma,
             relative: SAMPLING_SHARE * tolerance,
-            root: tolerance / (2.0 * (sources as f64).sqrt()),
+            root: ROOT_SHARE * tolerance / weight.sqrt(),
             left_out: LEFT_OUT_SHARE * tolerance / weight,
         }
     }
 
     /// The same for charts, with points so many times as dense as where the lattice begins to pay.
-    fn task(&self, crowding: f64) -> Option<Task> {
+    pub(super) fn task(&self, crowding: f64) -> Option<Task> {
         // Where points are many, lonely rows are few and may be summed directly.
         let root = self.root * (1.0 + 0.25 * crowding).sqrt().min(MOST_RELAXED);
         Task::new(self.sigma, self.relative, root, self.left_out, crowding)
     }
 
+    /// The same where all rows are certified by the charts.
+    pub(super) fn task_for_all(&self, crowding: f64) -> Option<Task> {
+        Task::new(self.sigma, self.relative, self.root, self.left_out, crowding)
+    }
+
     /// The cheapest lattice of the plane; for the sphere only cubes to count in.
-    fn ruler(&self, scene: &Scene) -> Option<(Ruler, Option<Window>)> {
-        let (metric, curve) = (scene.layout.metric, scene.layout.curve);
+    pub(super) fn ruler(&self, metric: Metric, curve: Curve, load: Load) -> Option<(Ruler, Option<Window>)> {
         let dimensions = metric.dimensions();
         let level = |side: f64| curve.side() * (side * self.sigma / curve.side()).log2().floor().max(0.0).exp2();
         if metric == Metric::Sphere {
@@ -250,13 +263,13 @@ impl Aim {
             variances: (1.0, 1.0),
             root: 2.0,
             slant: 0.0,
-            load: Load::ONE,
+            load,
         };
         let (window, side) = (0..5)
             .map(|double| level(SIDES.start) * f64::from(double).exp2())
             .filter(|side| SIDES.contains(&(side / self.sigma)))
             .filter_map(|side| Window::design(side / self.sigma, &demand).map(|window| (window, side)))
-            .min_by(|a, b| a.0.cost(Load::ONE).total_cmp(&b.0.cost(Load::ONE)))?;
+            .min_by(|a, b| a.0.cost(load).total_cmp(&b.0.cost(load)))?;
         Some((Ruler { curve, dimensions, side }, Some(window)))
     }
 }
@@ -305,7 +318,7 @@ impl Costs {
         // Measured at 304k + 304k rows: in space a block of sources makes many more blocks of nodes than in the plane,
         // and its surroundings do not stay in the cache.
         let (slower, blocks) = if d == 3 { (1.5, 40.0) } else { (1.0, 2.0) };
-        let taps = window.taps.next_multiple_of(8) as f64 * (window.taps as f64).powi(d - 1);
+        let taps = window.multiplications_at_a_point();
         Self { point: load.point * slower * 2.0 * taps, block: 2.0 * blocks * nodes * passes }
     }
 

@@ -38,8 +38,8 @@ impl Taps {
 
 /// Places of one block.
 pub(super) trait Spots {
-    /// Loads at most [`LANES`] of them.
-    fn load<S: Simd>(&self, taps: &Taps, places: &Range<usize>, points: &mut Points);
+    /// Loads at most [`LANES`] of them, with the weights of so many nodes along the last axis.
+    fn load<S: Simd, const WIDTH: usize>(&self, taps: &Taps, places: &Range<usize>, points: &mut Points);
 }
 
 /// Places of the plane, or of space.
@@ -51,14 +51,14 @@ pub(super) struct Plain<'a> {
 
 impl Spots for Plain<'_> {
     #[inline(always)]
-    fn load<S: Simd>(&self, taps: &Taps, places: &Range<usize>, points: &mut Points) {
+    fn load<S: Simd, const WIDTH: usize>(&self, taps: &Taps, places: &Range<usize>, points: &mut Points) {
         points.start(places.len());
         for k in 0..taps.window.dimensions {
             let axis = 3 - taps.window.dimensions + k;
             let positions = self.ruler.positions(self.cloud, self.key, k, places, taps.window.nodes);
             let within = points.locate(taps, axis, &positions);
             if axis == 2 {
-                taps.table.by_point::<S>(taps.shape.width, &within, &mut points.along);
+                taps.table.by_point::<S, WIDTH>(&within, &mut points.along);
             } else {
                 taps.table.by_node::<S>(taps.shape.rows_touched(axis), &within, &mut points.across[axis]);
             }
@@ -76,7 +76,7 @@ pub(super) struct Charted<'a> {
 
 impl Spots for Charted<'_> {
     #[inline(always)]
-    fn load<S: Simd>(&self, taps: &Taps, places: &Range<usize>, points: &mut Points) {
+    fn load<S: Simd, const WIDTH: usize>(&self, taps: &Taps, places: &Range<usize>, points: &mut Points) {
         points.start(places.len());
         let lanes = |values: &[f64]| {
             let mut lanes = [0.0; LANES];
@@ -93,10 +93,8 @@ impl Spots for Charted<'_> {
         }
         let within = points.locate(taps, 2, &second);
         for lane in 0..LANES {
-            for start in (0..taps.shape.width).step_by(8) {
-                for j in start..start + 8 {
-                    points.along[lane][j] = taps.table.own::<S>(j, decays[lane], within[lane]);
-                }
+            for j in 0..WIDTH {
+                points.along[lane][j] = taps.table.own::<S>(j, decays[lane], within[lane]);
             }
         }
     }
@@ -162,6 +160,8 @@ struct Table {
     at_nodes: [f64; MOST_TAPS],
     /// One, and zero beyond the taps.
     inside: [f64; MOST_TAPS],
+    /// Where they are, from the first node of the cell that a point is in.
+    nodes: [f64; MOST_TAPS],
     /// α, to base 2.
     alpha: f64,
     span: f64,
@@ -176,6 +176,7 @@ impl Table {
         Self {
             at_nodes: std::array::from_fn(at_node),
             inside: std::array::from_fn(inside),
+            nodes: std::array::from_fn(|j| j as f64 - 0.5 * (span - 1.0)),
             alpha: alpha * std::f64::consts::LOG2_E,
             span,
         }
@@ -196,7 +197,7 @@ impl Table {
     /// The weight of one node for a point whose window decays in its own way.
     #[inline(always)]
     fn own<S: Simd>(&self, node: usize, decay: f64, within: f64) -> f64 {
-        let distance = (node as f64 - 0.5 * (self.span - 1.0)) - within;
+        let distance = self.nodes[node] - within;
         self.inside[node] * exp2_minus::<S>(decay * (distance * distance))
     }
 
@@ -212,16 +213,16 @@ impl Table {
         }
     }
 
-    /// Weights of `width` nodes, for each point those of all nodes.
+    /// Weights of nodes, for each point those of all nodes.
     #[inline(always)]
-    fn by_point<S: Simd>(&self, width: usize, within: &Lanes, out: &mut [[f64; MOST_TAPS]; LANES]) {
+    fn by_point<S: Simd, const WIDTH: usize>(&self, within: &Lanes, out: &mut [[f64; MOST_TAPS]; LANES]) {
         let (first, ratio) = self.exponentials::<S>(within);
         for lane in 0..LANES {
             let z = ratio[lane];
             let (z2, z4) = (z * z, (z * z) * (z * z));
             let mut powers = [1.0, z, z2, z2 * z, z4, z4 * z, z4 * z2, z4 * (z2 * z)].map(|power| power * first[lane]);
             let z8 = z4 * z4;
-            for j in (0..width).step_by(8) {
+            for j in (0..WIDTH).step_by(8) {
                 for i in 0..8 {
                     out[lane][j + i] = self.at_nodes[j + i] * powers[i];
                     powers[i] *= z8;
@@ -315,6 +316,17 @@ fn registers<S: Simd, const TOGETHER: usize>(row: &[f64]) -> &[[S::f64s; TOGETHE
     S::as_simd_f64s(row).0.as_chunks().0
 }
 
+/// Products lane by lane. In registers by hand: left to itself, the compiler goes over nodes instead, by gathers and scatters.
+#[inline(always)]
+fn products<S: Simd>(simd: S, a: &Lanes, b: &Lanes) -> Lanes {
+    let mut products = [0.0; LANES];
+    let factors = S::as_simd_f64s(a).0.iter().zip(S::as_simd_f64s(b).0);
+    for (product, (a, b)) in S::as_mut_simd_f64s(&mut products).0.iter_mut().zip(factors) {
+        *product = simd.mul_f64s(*a, *b);
+    }
+    products
+}
+
 struct Spread<'a, P> {
     taps: &'a Taps,
     spots: &'a P,
@@ -331,15 +343,14 @@ impl<P: Spots> WithWidth for Spread<'_, P> {
         let mut weights = [[0.0; LANES]; MOST_TAPS];
         for start in self.places.clone().step_by(LANES) {
             let places = start..self.places.end.min(start + LANES);
-            self.spots.load::<S>(self.taps, &places, &mut points);
+            self.spots.load::<S, WIDTH>(self.taps, &places, &mut points);
             for (column, nodes) in self.columns.iter().zip(self.nodes.chunks_exact_mut(shape.len())) {
                 let mut values = [0.0; LANES];
                 values[..places.len()].copy_from_slice(&column[places.clone()]);
                 for a in 0..shape.taps[0] {
+                    let values = products(simd, &values, &points.across[0][a]);
                     for (weights, across) in weights.iter_mut().zip(&points.across[1]).take(shape.sets() * ROWS) {
-                        for lane in 0..LANES {
-                            weights[lane] = values[lane] * points.across[0][a][lane] * across[lane];
-                        }
+                        *weights = products(simd, &values, across);
                     }
                     for (corner, cell) in points.cells() {
                         let nodes = &mut nodes[corner + a * shape.extent[1] * shape.extent[2]..];
@@ -404,7 +415,7 @@ impl<P: Spots> WithWidth for Read<'_, P> {
         let blocks = self.places.clone().step_by(LANES).zip(self.values.chunks_mut(LANES * columns));
         for (start, values) in blocks {
             let places = start..self.places.end.min(start + LANES);
-            self.spots.load::<S>(self.taps, &places, &mut points);
+            self.spots.load::<S, WIDTH>(self.taps, &places, &mut points);
             for (column, nodes) in self.nodes.chunks_exact(shape.len()).enumerate() {
                 for (corner, cell) in points.cells() {
                     let mut first = cell.start;
@@ -460,5 +471,10 @@ fn read_rows<S: Simd, const WIDTH: usize, const TOGETHER: usize, const POINTS: u
             }
         }
     }
-    values.map(|value| simd.reduce_sum_f64s(value))
+    let mut sums = [0.0; POINTS];
+    // No closure here: it would be compiled for the plainest CPU, where each step of the sum is a call.
+    for (sum, value) in sums.iter_mut().zip(values) {
+        *sum = simd.reduce_sum_f64s(value);
+    }
+    sums
 }

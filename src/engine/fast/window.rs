@@ -29,6 +29,8 @@
 
 use std::f64::consts::PI;
 
+use serde::{Deserialize, Serialize};
+
 /// Most taps of a window.
 pub(super) const MOST_TAPS: usize = 32;
 /// Nodes along one axis of a block. Multiples of four fill whole registers.
@@ -39,7 +41,7 @@ const NARROWEST: f64 = 0.02;
 const WIDTHS: std::ops::RangeInclusive<u32> = 4..=72;
 
 /// How finely a lattice samples the three Gaussians and how far they reach.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Window {
     /// Axes of the lattice.
     pub(super) dimensions: usize,
@@ -142,10 +144,20 @@ impl Window {
     /// Work for the points and nodes of one σ^d with as many points as nodes, one unit for each multiplication.
     pub(super) fn cost(&self, load: Load) -> f64 {
         let d = self.dimensions as i32;
-        let points = self.taps.next_multiple_of(8) as f64 * (self.taps as f64).powi(d - 1);
+        let points = self.multiplications_at_a_point();
         let passes = f64::from(d) * ((2 * self.blocks_reached() + 1) * self.nodes) as f64;
         let finding = 1.0 + FINDING / (self.nodes as f64).powi(d + 1);
         load.point * points * POINTS_PER_VOLUME + load.node * finding * passes * self.step.powi(-d)
+    }
+
+    /// Multiplications to spread or to read one point.
+    pub(super) fn multiplications_at_a_point(&self) -> f64 {
+        self.taps.next_multiple_of(8) as f64 * (self.taps as f64).powi(self.dimensions as i32 - 1)
+    }
+
+    /// Multiplications for the nodes of a block along one axis.
+    pub(super) fn multiplications_in_a_block(&self) -> f64 {
+        (self.nodes_per_block() * (2 * self.blocks_reached() + 1) * self.nodes) as f64
     }
 
     pub(super) fn nodes_per_block(&self) -> usize {

@@ -9,7 +9,7 @@ use super::thrift::{Broken, Thrift, Visitor};
 use crate::io::file::PositionedFile;
 
 /// Bytes to read in search of a header: most take some 30, or 100 with statistics.
-const FIRST_LOOK: u64 = 1 << 10;
+pub(super) const FIRST_LOOK: u64 = 1 << 10;
 
 /// How much more to read where a header did not end, and when to stop: statistics may hold long texts.
 const MORE: u64 = 16;

@@ -5,8 +5,8 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
 use crate::io::shortened;
 
-/// The number of rows, if the metadata contradict neither themselves nor a file whose data end at `end`.
-pub(super) fn check(metadata: &ParquetMetaData, end: u64) -> Result<u64, ParquetError> {
+/// Refuses metadata that contradict themselves or a file whose data end at `end`.
+pub(super) fn check(metadata: &ParquetMetaData, end: u64) -> Result<(), ParquetError> {
     let mut rows = 0_i64;
     let mut used = 0_u64;
     for (number, group) in metadata.row_groups().iter().enumerate() {
@@ -28,7 +28,7 @@ pub(super) fn check(metadata: &ParquetMetaData, end: u64) -> Result<u64, Parquet
     if rows != claimed {
         return Err(damaged(format!("claims {claimed} rows, its row groups {rows}")));
     }
-    Ok(rows as u64)
+    Ok(())
 }
 
 fn check_chunk(chunk: &ColumnChunkMetaData, rows: i64, end: u64) -> Result<(), String> {

@@ -1,5 +1,6 @@
 //! The pages of a column on their way to the Parquet crate's decoders, each checked before and after it is unpacked.
 
+use std::io::BufReader;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -7,18 +8,20 @@ use parquet::basic::{Compression, Encoding};
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::file::reader::ChunkReader;
+use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::header::{Header, Headers, Kind};
+use super::header::{FIRST_LOOK, Header, Headers, Kind};
 use super::{delta, unpack};
-use crate::io::file::PositionedFile;
+use crate::io::file::{Cursor, PositionedFile};
 
 /// Pages of one column, one after the other: what an index says of their places is not trusted.
 pub(super) struct CheckedPages {
     file: PositionedFile,
     headers: Headers,
-    pages: SerializedPageReader<PositionedFile>,
+    /// The header of the next page, once somebody asked.
+    ahead: Option<Header>,
+    pages: SerializedPageReader<Sparing>,
     codec: Compression,
     /// Levels that stand in front of the values, each behind its length, in data pages of the first version.
     levels: usize,
@@ -36,11 +39,26 @@ impl CheckedPages {
         Ok(Self {
             file: file.clone(),
             headers,
-            pages: SerializedPageReader::new(Arc::new(file.clone()), metadata, 0, None)?,
+            ahead: None,
+            pages: SerializedPageReader::new(Arc::new(Sparing(file.clone())), metadata, 0, None)?,
             codec: metadata.compression(),
             levels: usize::from(column.max_def_level() > 0) + usize::from(column.max_rep_level() > 0),
             room,
         })
+    }
+
+    /// The header of the next page, which stays the next.
+    fn peek(&mut self) -> Result<Option<Header>> {
+        while self.ahead.is_none() {
+            self.ahead = self.headers.next()?;
+            match &self.ahead {
+                // Nobody wants these.
+                Some(Header { kind: Kind::Index, .. }) => self.skip_next_page()?,
+                Some(_) => {}
+                None => break,
+            }
+        }
+        Ok(self.ahead)
     }
 
     /// Sees to it that a page does not unpack to more than it claims, where the crate would not stop.
@@ -94,25 +112,52 @@ impl Iterator for CheckedPages {
 
 impl PageReader for CheckedPages {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
-        while let Some(header) = self.headers.next()? {
-            // The crate leaves these out too.
-            if header.kind != Kind::Index {
-                self.check_packed(&header)?;
-                break;
-            }
-        }
+        let Some(header) = self.peek()? else { return Ok(None) };
+        self.check_packed(&header)?;
+        self.ahead = None;
         let page = self.pages.get_next_page()?;
         page.as_ref().map_or(Ok(()), |page| self.check_unpacked(page))?;
         Ok(page)
     }
 
+    /// What our own walk found: the crate loses its way at index pages, and believes the number of rows that a page may
+    /// claim beside its values. Without it, it takes the values, of which a row has one.
     fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
-        self.pages.peek_next_page()
+        let metadata = |header: Header| PageMetadata {
+            num_rows: None,
+            num_levels: Some(header.values as usize),
+            is_dict: header.kind == Kind::Dictionary,
+        };
+        Ok(self.peek()?.map(metadata))
     }
 
+    /// Leaves a page out without unpacking it.
     fn skip_next_page(&mut self) -> Result<()> {
-        self.headers.next()?;
+        if self.ahead.take().is_none() {
+            self.headers.next()?;
+        }
         self.pages.skip_next_page()
+    }
+}
+
+/// A file of which little is read at a time where it is not said how much: all that the crate reads so are headers.
+struct Sparing(PositionedFile);
+
+impl Length for Sparing {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+}
+
+impl ChunkReader for Sparing {
+    type T = BufReader<Cursor>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        Ok(BufReader::with_capacity(FIRST_LOOK as usize, self.0.cursor(start)?))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        self.0.get_bytes(start, length)
     }
 }
 

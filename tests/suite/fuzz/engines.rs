@@ -1,12 +1,14 @@
 //! Any numbers as places, values, weights, σ and tolerance: `fast` and `sparse` against `exact`, and `exact` against a double
-//! loop. Whatever is refused is an error; whatever is not keeps the promise.
+//! loop; then all of it tile by tile. Whatever is refused is an error; whatever is not keeps the promise.
 
 use geosmooth::engine::EngineKind;
+use geosmooth::partition::Census;
 use geosmooth::{Error, Places, Smoothed, Smoother};
 
 use super::bytes::Bytes;
 use super::layout::{Drawing, Rows, Space, finite};
 use crate::problem::Random;
+use crate::tiled::Tiling;
 
 /// Most rows for a weight matrix, and for a double loop.
 const FEW_ROWS: usize = 300;
@@ -25,6 +27,10 @@ struct Problem {
     valid: bool,
     leave_one_out: bool,
     groups: bool,
+    /// How tiles are cut, from so many cells into ones of such a part of all rows, and smoothed.
+    cells: usize,
+    part: u64,
+    tile_engine: EngineKind,
     sigma: f64,
     tolerance: f64,
     c: f64,
@@ -53,6 +59,9 @@ impl Problem {
             valid,
             leave_one_out: flag(2),
             groups: flag(3),
+            cells: if flag(4) { 20 } else { Census::MOST_CELLS },
+            part: if flag(5) { 8 } else { 1 },
+            tile_engine: if flag(6) { EngineKind::Fast } else { EngineKind::Auto },
             sigma,
             tolerance: if valid { tolerance.max(1e-12) } else { bytes.number() },
             c,
@@ -82,9 +91,36 @@ impl Problem {
         }
         for engine in [EngineKind::Fast, EngineKind::Sparse] {
             if few || engine == EngineKind::Fast {
-                self.check(engine, &self.smooth(smoother, places, engine).expect("as exact"), &exact);
+                self.check(engine.name(), &self.smooth(smoother, places, engine).expect("as exact"), &exact);
             }
         }
+        self.check_tiles(smoother, places, &exact);
+    }
+
+    /// All rows tile by tile, if they can be cut.
+    fn check_tiles(&self, smoother: &Smoother, [targets, labelled]: &[Places; 2], exact: &Smoothed) {
+        let tiling = Tiling {
+            smoother: &smoother.clone().engine(self.tile_engine),
+            sigma: self.space.sigma(self.sigma).expect("as before"),
+            label_weight: self.label_weight,
+            tolerance: self.tolerance,
+            targets: (targets, &self.targets.values),
+            labelled: (labelled, &self.labelled.values),
+            cells: self.cells,
+        };
+        if self.leave_one_out {
+            return assert!(tiling.smooth(u64::MAX).is_err() || targets.is_empty(), "tiles leave nothing out");
+        }
+        let (targets, labelled) = (self.targets.len() as u64, self.labelled.len() as u64);
+        // Rows that cannot be parted need room for all of them; a few tiles then hold them all.
+        let enough = 2 + targets + labelled + targets / 8;
+        let tiled = match tiling.smooth(enough.div_ceil(self.part)) {
+            Err(Error::Memory { .. }) if self.part > 1 => tiling.smooth(enough),
+            done => done,
+        };
+        let tiled = tiled.expect("as exact").smoothed;
+        self.check_range("tiles", &tiled);
+        self.check("tiles", &tiled, exact);
     }
 
     fn smooth(
@@ -95,7 +131,7 @@ impl Problem {
     ) -> Result<Smoothed, Error> {
         let plan = smoother.clone().engine(engine).plan(targets, Some(labelled))?;
         let smoothed = plan.apply(&[&self.targets.values], Some(&self.labelled.values))?.remove(0);
-        self.check_range(engine, &smoothed);
+        self.check_range(engine.name(), &smoothed);
         if self.targets.len() <= FEW_ROWS {
             let most = (self.targets.len() + self.labelled.len()) as f64;
             let within = |count: &f64| (0.0..=most).contains(count);
@@ -115,7 +151,7 @@ impl Problem {
     }
 
     /// No value leaves the range of its sources, and every row has a value and a bound.
-    fn check_range(&self, engine: EngineKind, smoothed: &Smoothed) {
+    fn check_range(&self, engine: &str, smoothed: &Smoothed) {
         let range = self.range().0..=self.range().1;
         for (row, (value, bound)) in smoothed.values.iter().zip(&smoothed.error_bound).enumerate() {
             assert!(
@@ -132,7 +168,7 @@ impl Problem {
     }
 
     /// Every row keeps the tolerance and its own certificate, but for what `exact` itself is not sure of.
-    fn check(&self, engine: EngineKind, other: &Smoothed, exact: &Smoothed) {
+    fn check(&self, engine: &str, other: &Smoothed, exact: &Smoothed) {
         let (low, high) = self.range();
         // Halved and doubled: the range itself may be too large for a number.
         let limit = 2.0 * (self.tolerance * (0.5 * high - 0.5 * low));

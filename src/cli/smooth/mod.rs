@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+mod results;
+mod streamed;
+
+use self::streamed::{LEAST_MEMORY, Shape, Streamed};
 use super::caller::Caller;
 use super::data::{Data, Inputs};
 use super::machine::{self, Stopwatch};
@@ -53,6 +57,9 @@ pub(super) struct Args {
     report: ReportArgs,
     #[command(flatten)]
     pub(super) running: RunArgs,
+    /// Folder for rows that memory does not hold, which are then smoothed tile by tile; that of temporary files if left out
+    #[arg(long, value_name = "DIR", help_heading = "Running")]
+    spill_dir: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
@@ -76,12 +83,11 @@ pub struct Smoothing {
     pub told: Told,
     /// The columns to add to the rows, in their order.
     pub columns: Vec<NewColumn>,
-    /// The rows that took part, before and after, by the first prediction.
-    pub rows: ShownRows,
+    /// The rows that took part, before and after, by the first prediction; none where memory did not hold them all.
+    pub rows: Option<ShownRows>,
 }
 
 pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Smoothing, Error> {
-    let mut watch = Stopwatch::start();
     let engine: EngineKind = args.engine.parse()?;
     if args.matrix.is_some() && engine != EngineKind::Sparse {
         return Err(Error::Contradiction {
@@ -93,38 +99,116 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Smoothing, Error> 
     let c =
         recipe.c.ok_or_else(|| missing("--c", "how far to go, such as --c 0.6, or --params from geosmooth tune"))?;
     let inputs = args.data.open(&args.test, Some(&recipe), caller)?;
-    let names = new_names(args, &inputs)?;
-    let memory = args.running.memory_for_smoothers(inputs.rows(), inputs.predictions.len())?;
-    // Each of these is a plan of its own beside the first.
-    let plans = 1 + u64::from(args.certificate) + u64::from(recipe.correction.is_some());
-    let options = args.kernel.accuracy().options(engine, memory / plans)?;
-    let smoother = recipe.smoother(c, options)?;
-    let (output, matrix) = args.destinations(&inputs)?;
-    let report = args.report.prepare(inputs.all())?;
-
-    let data = args.data.read(&inputs, caller)?;
-    let read = watch.lap();
-    let labelled = data.train.as_ref().map(|train| &train.places);
-    let plan = smoother.plan_with(&data.test.places, labelled, &*caller.phase("plan"))?;
-    let planned = watch.lap();
-    let smoothed = data.smooth(&plan, recipe.correction, &options, &*caller.phase("apply"))?;
-    let n_effective = if args.certificate { Some(plan.n_effective()?) } else { None };
-    let applied = watch.lap();
-    let writing = caller.phase("write");
-    let columns = new_columns(&names, &data, &smoothed, n_effective.as_deref());
-    output.map_or(Ok(()), |output| output.write(&inputs.test, &columns))?;
-    matrix.map_or(Ok(()), |matrix| write_matrix(matrix, &plan, &data))?;
-    drop(writing);
-    let written = watch.lap();
-
-    let seconds = Seconds { read, plan: planned, apply: applied, write: written, total: watch.total() };
-    let summary = Summary::new(args, &recipe, &inputs, &data, plan.choice(), &smoothed, seconds);
-    let told = Told::new(&summary, summary.for_people(plan.choice(), args.output.as_deref()));
-    let rows = shown(&recipe, &inputs, data, &smoothed[0])?;
-    if let Some(report) = report {
-        report.write(&summary.page(plan.choice(), &rows)?)?;
+    let job = Job { args, recipe: &recipe, c, engine, inputs: &inputs, caller };
+    match job.at_once() {
+        Err(Error::Memory { .. }) if job.can_be_streamed() => job.streamed(),
+        done => done,
     }
-    Ok(Smoothing { told, columns, rows })
+}
+
+/// What is to be smoothed, and how.
+struct Job<'a> {
+    args: &'a Args,
+    recipe: &'a Recipe,
+    c: f64,
+    engine: EngineKind,
+    inputs: &'a Inputs,
+    caller: &'a Caller<'a>,
+}
+
+impl Job<'_> {
+    /// Smooths all rows at once.
+    fn at_once(&self) -> Result<Smoothing, Error> {
+        let Self { args, recipe, c, engine, inputs, caller } = *self;
+        let mut watch = Stopwatch::start();
+        let names = new_names(args, inputs)?;
+        let memory = args.running.memory_for_smoothers(inputs.rows(), inputs.predictions.len())?;
+        // Each of these is a plan of its own beside the first.
+        let plans = 1 + u64::from(args.certificate) + u64::from(recipe.correction.is_some());
+        let options = args.kernel.accuracy().options(engine, memory / plans)?;
+        let smoother = recipe.smoother(c, options)?;
+        let (output, matrix) = args.destinations(inputs)?;
+        let report = args.report.prepare(inputs.all())?;
+
+        let data = args.data.read(inputs, caller)?;
+        let read = watch.lap();
+        let labelled = data.train.as_ref().map(|train| &train.places);
+        let plan = smoother.plan_with(&data.test.places, labelled, &*caller.phase("plan"))?;
+        let planned = watch.lap();
+        let smoothed = data.smooth(&plan, recipe.correction, &options, &*caller.phase("apply"))?;
+        let n_effective = if args.certificate { Some(plan.n_effective()?) } else { None };
+        let applied = watch.lap();
+        let writing = caller.phase("write");
+        let columns = new_columns(&names, &data, &smoothed, n_effective.as_deref());
+        output.map_or(Ok(()), |output| output.write(&inputs.test, &columns))?;
+        matrix.map_or(Ok(()), |matrix| write_matrix(matrix, &plan, &data))?;
+        drop(writing);
+        let written = watch.lap();
+
+        let seconds = Seconds { read, plan: planned, apply: applied, write: written, total: watch.total() };
+        let summary = Summary::new(args, recipe, inputs, &data, plan.choice(), &smoothed, seconds);
+        let told = Told::new(&summary, summary.for_people(plan.choice(), args.output.as_deref()));
+        let rows = shown(recipe, inputs, data, &smoothed[0])?;
+        if let Some(report) = report {
+            report.write(&summary.page(plan.choice(), &rows)?)?;
+        }
+        Ok(Smoothing { told, columns, rows: Some(rows) })
+    }
+
+    /// Whether it can be done tile by tile: from files to a file, with nothing that needs all rows together.
+    fn can_be_streamed(&self) -> bool {
+        let args = self.args;
+        let whole = args.matrix.is_some() || args.report.is_wanted() || self.recipe.correction.is_some();
+        let files = !self.inputs.test.is_in_memory() && args.output.is_some();
+        files && !whole && self.engine != EngineKind::Exact && args.running.memory() >= LEAST_MEMORY
+    }
+
+    /// Smooths tile by tile.
+    fn streamed(&self) -> Result<Smoothing, Error> {
+        let Self { args, recipe, c, engine, inputs, caller } = *self;
+        let mut watch = Stopwatch::start();
+        let names = new_names(args, inputs)?;
+        let (output, _) = args.destinations(inputs)?;
+        let memory = args.running.memory();
+        let options = args.kernel.accuracy().options(engine, memory - memory / 4)?;
+        let run = Streamed { args, recipe, inputs, smoother: recipe.smoother(c, options)?, c, memory, caller };
+        run.check_folder()?;
+        let counted = run.count()?;
+        let read = watch.lap();
+        let way = run.choose(&counted)?;
+        let plan = watch.lap();
+        let (results, shape) = run.smooth(&counted, &way)?;
+        // Before anything has its final name: this reads rows once more.
+        let scores = run.scores(&results)?;
+        let apply = watch.lap();
+        let writing = caller.phase("write");
+        let columns: Vec<&str> = names.iter().map(String::as_str).collect();
+        let values = |column: usize, rows: std::ops::Range<usize>| results.values(column, rows);
+        output.map_or(Ok(()), |output| output.write_from(&inputs.test, &columns, &values))?;
+        drop(writing);
+        let seconds = Seconds { read, plan, apply, write: watch.lap(), total: watch.total() };
+        let choice = Choice { engine: engine.if_chosen(EngineKind::Fast), reason: way.reason() };
+        let summary = Summary {
+            engine: choice.engine.name(),
+            sigma: &recipe.sigma,
+            c,
+            label_weight: recipe.label_weight,
+            correct: None,
+            tolerance: args.kernel.accuracy().tolerance(),
+            rows: Rows {
+                train: inputs.train.as_ref().map_or(0, crate::io::Input::rows),
+                test: inputs.test.rows(),
+                skipped: counted.skipped,
+            },
+            streamed: Some(shape),
+            seconds,
+            error_bound: Bound { max: results.bounds.largest, mean: results.bounds.mean() },
+            peak_memory_bytes: machine::peak_memory(),
+            scores,
+        };
+        let told = Told::new(&summary, summary.for_people(choice, args.output.as_deref()));
+        Ok(Smoothing { told, columns: Vec::new(), rows: None })
+    }
 }
 
 impl Args {
@@ -204,6 +288,9 @@ struct Summary<'a> {
     correct: Option<Correct>,
     tolerance: Option<f64>,
     rows: Rows,
+    /// Where memory did not hold all rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    streamed: Option<Shape>,
     seconds: Seconds,
     error_bound: Bound,
     peak_memory_bytes: Option<u64>,
@@ -263,6 +350,7 @@ impl<'a> Summary<'a> {
                 test: data.test.rows,
                 skipped: data.test.skipped() + train.map_or(0, super::table::Table::skipped),
             },
+            streamed: None,
             seconds,
             error_bound: bound(smoothed),
             peak_memory_bytes: machine::peak_memory(),
@@ -299,6 +387,7 @@ impl<'a> Summary<'a> {
         if let Some(Correct { sigma, shrink }) = &self.correct {
             lines.push(("correct", format!("errors of training rows spread first: sigma {sigma}, shrink {shrink}")));
         }
+        lines.extend(self.streamed.map(|shape| ("on disk", shape.for_people())));
         let wanted = self.tolerance.map_or("cut by hand".to_owned(), |tolerance| format!("tolerance {tolerance:e}"));
         lines.push(("error", format!("at most {} of the range, proven ({wanted})", share(self.error_bound.max))));
         let Seconds { read, plan, apply, write, total } = self.seconds;

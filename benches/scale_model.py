@@ -1,0 +1,176 @@
+"""What smoothing costs at sizes that cannot be run here: a model fitted to runs, checked on others, and asked about many more rows.
+
+    make python-venv && target/python-venv/bin/pip install -r benches/requirements.txt
+    target/python-venv/bin/python benches/scale_model.py > benches/results/DATE-scale-model-CPU.md
+
+How space is cut is not modelled but done: the census of a real set of rows, joined with itself until it counts as many as asked for, goes through
+the partitioning code of the package. So tiles, copies of rows, bytes moved and memory of a task are what a run would have. What is fitted is
+time: processor seconds = a · rows + b · rows in all tiles + m · multiplications on lattices, with a b of its own for metres, to runs of the command under
+a small memory limit. Larger runs, and widths that the fit has not seen, are held out.
+"""
+
+import json
+import math
+import os
+import pickle
+import resource
+import subprocess
+import tempfile
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+from geosmooth import _core
+
+from out_of_core import write
+from side_by_side import BINARY, cpu
+
+FIT = [(rows, sigma) for rows in (1_000_000, 2_000_000) for sigma in ("0.002deg", "0.02deg", "0.5deg", "300m", "60km")]
+HELD_OUT = [(1_000_000, "0.01deg"), (4_000_000, "0.002deg"), (4_000_000, "0.1deg"), (3_000_000, "1deg"), (3_000_000, "1km"), (4_000_000, "100km")]
+# For each row of either kind: the larger a set, the more it may have.
+LIMIT_PER_ROW, LEAST_LIMIT = 40, 256 << 20
+TOLERANCE = 1e-6
+SAMPLE = 2_000_000
+PLANS = [(rows, sigma) for rows in (1e9, 1e11) for sigma in ("100m", "500m", "0.01deg", "1deg")]
+# Tried one after the other until rows fit.
+MEMORY_PER_TASK = [gib << 30 for gib in (4, 16, 64, 256)]
+# Cubes of space with rows in them beyond which Spark does not look for lattices.
+MOST_CELLS = 1 << 15
+# Place and value of a guest, its tile and its role; a row at home has all its columns besides, here a hundred bytes.
+GUEST_BYTES, HOME_BYTES = 40, 140
+# Multiplications that one copy of a row is worth when a way is chosen, as in the command.
+MULTIPLICATIONS_PER_COPY = 4000
+
+
+def census(folder, sigma):
+    """The rows of a folder, counted."""
+    counted, ranges = _core.Census(sigma, 2), []
+    for name, column, labelled in (("test.parquet", "predicted", False), ("train.parquet", "price", True)):
+        for batch in pq.ParquetFile(folder / name).iter_batches(1 << 20, columns=["latitude", "longitude", column]):
+            axes = [batch[k].to_numpy() for k in range(2)]
+            counted.add({"axes": axes, "groups": None, "values": []}, labelled)
+            values = batch[2].to_numpy()
+            ranges.append((values.min(), values.max()))
+    return counted, (float(min(low for low, _ in ranges)), float(max(high for _, high in ranges)))
+
+
+def grown(counted, rows):
+    """A census of at least so many rows of each kind, with the same places: joined with itself again and again."""
+    while counted.rows[0] < rows:
+        counted.join(pickle.loads(pickle.dumps(counted)))
+    return counted
+
+
+def chosen(counted, values, memory, most_cells=math.inf):
+    """The way that is chosen: its name, tiles, rows in all of them, and multiplications; or what is in the way."""
+    few = counted.occupied <= most_cells
+    blueprint = _core.Blueprint.laid_out(counted, 1.0, TOLERANCE, [values], False, memory) if few else None
+    try:
+        tiles = _core.Partition(counted, 1.0, TOLERANCE, memory, 1, False).tiles
+    except Exception as error:
+        tiles = None
+        if blueprint is None:
+            return {"way": "refused", "why": str(error).splitlines()[0]}
+    copies = sum(sources for _, sources in tiles) if tiles else float("inf")
+    if blueprint is not None and blueprint.multiplications <= MULTIPLICATIONS_PER_COPY * copies:
+        return {"way": "moments", "tiles": 0, "copies": 0, "multiplications": blueprint.multiplications, "largest": 0}
+    return {"way": "tiles", "tiles": len(tiles), "copies": copies, "multiplications": 0, "largest": max(sources for _, sources in tiles)}
+
+
+def run(folder, rows, sigma):
+    """Processor seconds of a run beyond memory, and its own report."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    limit = max(LEAST_LIMIT, 2 * rows * LIMIT_PER_ROW)
+    command = [BINARY, "smooth", "--train", folder / "train.parquet", "--test", folder / "test.parquet", "--label", "price", "--prediction", "predicted",
+               "--sigma", sigma, "--c", "0.6", "--json", "--overwrite", "-o", folder / "out.parquet", "--memory-limit", str(limit)]
+    report = json.loads(subprocess.run(list(map(str, command)), check=True, capture_output=True).stdout)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, report, limit
+
+
+def features(rows, sigma, way):
+    copies = [0, way["copies"]] if sigma.endswith("m") else [way["copies"], 0]
+    return [2 * rows, *copies, way["multiplications"]]
+
+
+def measure(folder, runs):
+    """For each run its rows and σ, the way, what the model sees of it, and its seconds."""
+    measured = []
+    for rows in sorted({rows for rows, _ in runs}):
+        where = folder / str(rows)
+        where.mkdir(exist_ok=True)
+        for seed, name in enumerate(("train.parquet", "test.parquet")):
+            if not (where / name).exists():
+                write(where / name, rows, seed)
+        for sigma in [sigma for count, sigma in runs if count == rows]:
+            seconds, report, limit = run(where, rows, sigma)
+            counted, values = census(where, sigma)
+            way = chosen(counted, values, limit // 2)
+            assert report["streamed"]["by"] == way["way"], (rows, sigma, report["streamed"], way)
+            measured.append((rows, sigma, way, report["streamed"], seconds))
+    return measured
+
+
+def fitted(measured):
+    """Coefficients, none negative, that are best relative to each run's seconds."""
+    table = np.array([features(rows, sigma, way) for rows, sigma, way, _, _ in measured], float)
+    seconds = np.array([seconds for *_, seconds in measured])
+    table /= seconds[:, None]
+    active = list(range(table.shape[1]))
+    while True:
+        found, *_ = np.linalg.lstsq(table[:, active], np.ones(len(seconds)), rcond=None)
+        if (found >= 0).all():
+            break
+        active.remove(active[int(np.argmin(found))])
+    return np.array([found[active.index(k)] if k in active else 0.0 for k in range(table.shape[1])])
+
+
+def table_of_runs(measured, coefficients):
+    print("| rows | σ | way | tiles: planned, ran | copies: planned, ran | processor seconds | model | model / measured |")
+    print("| --- | --- | --- | --- | --- | ---: | ---: | ---: |")
+    for rows, sigma, way, ran, seconds in measured:
+        expected = float(np.dot(features(rows, sigma, way), coefficients))
+        tiles = f"{way['tiles']}, {ran['tiles']}" if "tiles" in ran else "-"
+        copies = f"{way['copies'] / (2 * rows):.2f}, {ran['copies']:.2f}" if "copies" in ran else "-"
+        print(f"| {rows:,} + {rows:,} | {sigma} | {way['way']} | {tiles} | {copies} | {seconds:.1f} | {expected:.1f} | {expected / seconds:.2f} |")
+
+
+def table_of_plans(folder, coefficients):
+    print("| rows of each kind | σ | way | tiles | copies of a row | moved between machines | memory of a task | core-hours |")
+    print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    for rows, sigma in PLANS:
+        counted, values = census(folder, sigma)
+        counted = grown(counted, rows)
+        for memory in MEMORY_PER_TASK:
+            way = chosen(counted, values, memory // 2, MOST_CELLS)
+            if way["way"] != "refused":
+                break
+        else:
+            print(f"| {rows:.0e} | {sigma} | refused: {way['why']} | | | | | |", flush=True)
+            continue
+        counts = counted.rows[0]
+        moved = way["copies"] * GUEST_BYTES + (counts * HOME_BYTES if way["way"] == "tiles" else 0)
+        hours = float(np.dot(features(counts, sigma, way), coefficients)) / 3600
+        shown = f"{way['tiles']:,} | {way['copies'] / (2 * counts):.2f} | {moved / 1e12:.2f} TB" if way["way"] == "tiles" else "- | - | moments alone"
+        print(f"| {counts:.1e} | {sigma} | {way['way']} | {shown} | {memory >> 30} GiB | {hours:,.1f} |", flush=True)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(os.environ.get("SCALE_DATA", temporary))
+        fit, held_out = measure(folder, FIT), measure(folder, HELD_OUT)
+        coefficients = fitted(fit)
+        a, b, on_sphere, m = coefficients
+        print(f"# What smoothing costs, {date.today()}\n\n{cpu()}. Processor seconds of the whole command, Parquet to Parquet, one run each.\n")
+        print(f"seconds = {a * 1e6:.2f} µs · rows + {b * 1e6:.2f} µs · rows in tiles ({on_sphere * 1e6:.2f} µs in metres) + {m * 1e9:.3f} ns · multiplications\n")
+        print("## Runs that the model was fitted to\n")
+        table_of_runs(fit, coefficients)
+        print("\n## Runs that it has not seen\n")
+        table_of_runs(held_out, coefficients)
+        print("\n## What it says of more rows\n\nThe country of the benchmark, with more houses in it.\n")
+        table_of_plans(folder / str(SAMPLE), coefficients)
+
+
+if __name__ == "__main__":
+    main()

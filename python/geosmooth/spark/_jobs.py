@@ -1,0 +1,37 @@
+"""Which job does the work: tiles, which move rows, or moments, which move none but cost more arithmetic where σ is small."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from geosmooth.spark._count import MOST_GROUPS, Tally
+from geosmooth.spark._moments import Wide, laid_out
+from geosmooth.spark._request import Problem
+from geosmooth.spark._tiles import Tiles, copies, cut
+from geosmooth.spark._tree import tasks
+
+if TYPE_CHECKING:
+    from geosmooth._core import TileSettings
+
+Job: TypeAlias = Tiles | Wide
+
+MULTIPLICATIONS_PER_COPY = 14_000.0
+"""Multiplications on lattices that take as long as one row in one tile, roughly: an estimate from whole jobs (benches/results/2026-11-18-spark-avx512.md), less
+some 2.5 s for reading and writing that was not measured apart. That leaves 10 s for 2.4 million copies in tiles, and 3 s for 1e10 multiplications."""
+
+
+def job(problem: Problem, tally: Tally, which: int, settings: TileSettings) -> Job:
+    """The job for one of the σ that were counted for: by moments where that is less work, or tiles would not fit."""
+    census = tally.censuses[which]
+    ranges = tally.sources(problem.predictions, problem.label)
+    blueprint = laid_out(census, settings, ranges) if len(tally.groups) <= MOST_GROUPS else None
+    wide = None if blueprint is None else Wide(problem, blueprint, settings, sorted(tally.groups))
+    try:
+        partition = cut(census, settings, len(problem.predictions), tasks(problem.test.sparkSession))
+    except MemoryError:
+        if wide is None:
+            raise
+        return wide
+    if wide is not None and wide.blueprint.multiplications <= MULTIPLICATIONS_PER_COPY * copies(partition):
+        return wide
+    return Tiles(problem, partition, settings, ranges)

@@ -1,0 +1,223 @@
+//! Sources that come part by part, and targets after them: what sources give to the nodes of lattices adds up, in any number of places at once,
+//! and nobody has to keep the rows.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::Mutex;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::Sums;
+use super::atlas::OnChart;
+use super::grid::{BlockSums, OnPlane, Reads, Spreads, Transfer, cut};
+use super::lattice::{Key, Route, positions};
+use super::pattern::{Ground, Pattern};
+use super::ruler::{Ruler, Run};
+use crate::scene::Scene;
+
+/// A lattice by its group and its chart.
+type Which = (u32, u32);
+
+/// Moments of the sources so far: their sums at the nodes that they touch.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Moments {
+    lattices: BTreeMap<Which, Nodes>,
+}
+
+/// The nodes of one lattice.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Nodes {
+    /// Blocks of sources, and whether targets are among them.
+    sources: BTreeMap<Key, bool>,
+    /// Where each block is whose nodes are touched.
+    at: HashMap<Key, usize>,
+    blocks: Vec<Vec<f64>>,
+}
+
+impl Moments {
+    /// Adds sources that are laid out along the pattern's curve: mass first, then columns of `w·v`. Groups are named in the order of the scene.
+    pub(crate) fn add(&mut self, pattern: &Pattern, scene: &Scene, groups: &[u32], columns: &[&[f64]], targets: bool) {
+        let (transfer, cloud) = (pattern.transfer(), &scene.layout.sources);
+        for (group, places) in groups.iter().zip(&cloud.groups) {
+            match &pattern.ground {
+                Ground::Plane(ruler) => {
+                    let nodes = self.lattices.entry((*group, 0)).or_default();
+                    let runs = ruler.runs(cloud, places.clone(), 1);
+                    nodes.note(&runs, targets);
+                    nodes.add(&transfer, &runs, &OnPlane { ruler, cloud, columns }, columns.len());
+                }
+                Ground::Sphere(sites) => {
+                    let owners = if targets { sites.owners(cloud, places.clone()) } else { Vec::new() };
+                    for (chart, site) in (0..).zip(&sites.charts) {
+                        let plot = site.sources(&sites.sheet, cloud, places.clone());
+                        if plot.runs.is_empty() {
+                            continue;
+                        }
+                        let nodes = self.lattices.entry((*group, chart)).or_default();
+                        nodes.note(&plot.runs, false);
+                        if let Some(owned) = owners.get(chart as usize) {
+                            nodes.note(&site.targets(&sites.sheet, cloud, owned).runs, true);
+                        }
+                        let sources = OnChart { sheet: &sites.sheet, plot: &plot, columns };
+                        nodes.add(&transfer, &plot.runs, &sources, columns.len());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds what others have added up with the same pattern.
+    pub(crate) fn join(&mut self, other: Self) {
+        for (which, nodes) in other.lattices {
+            self.lattices.entry(which).or_default().join(nodes);
+        }
+    }
+
+    /// Bytes that they take.
+    pub(crate) fn bytes(&self) -> u64 {
+        let blocks = self.lattices.values().flat_map(|nodes| &nodes.blocks);
+        blocks.map(|block| 8 * block.len() as u64 + BYTES_OF_A_BLOCK).sum()
+    }
+
+    /// The sums at all nodes that targets read, from all sources.
+    pub(crate) fn field(self, pattern: &Pattern, columns: usize) -> Field {
+        let transfer = pattern.transfer();
+        let field = |(which, nodes): (Which, Nodes)| (which, nodes.field(&transfer, columns));
+        Field { lattices: self.lattices.into_iter().map(field).collect() }
+    }
+}
+
+/// Bytes of a block beside its nodes: where it is, twice.
+const BYTES_OF_A_BLOCK: u64 = 160;
+
+impl Nodes {
+    fn note(&mut self, runs: &[Run], targets: bool) {
+        for run in runs {
+            *self.sources.entry(run.key).or_default() |= targets;
+        }
+    }
+
+    fn add(&mut self, transfer: &Transfer, runs: &[Run], sources: &impl Spreads, columns: usize) {
+        let numbers = transfer.numbers(columns);
+        for key in runs.iter().flat_map(|run| transfer.touched(run.key)) {
+            self.at.entry(key).or_insert_with(|| {
+                self.blocks.push(vec![0.0; numbers]);
+                self.blocks.len() - 1
+            });
+        }
+        let blocks: Vec<Mutex<&mut [f64]>> =
+            self.blocks.iter_mut().map(|block| Mutex::new(block.as_mut_slice())).collect();
+        transfer.spread(runs, sources, columns, &self.at, &blocks);
+    }
+
+    fn join(&mut self, other: Self) {
+        for (key, targets) in other.sources {
+            *self.sources.entry(key).or_default() |= targets;
+        }
+        let mut blocks = other.blocks;
+        for (key, at) in other.at {
+            let block = std::mem::take(&mut blocks[at]);
+            if let Some(at) = self.at.get(&key) {
+                self.blocks[*at].iter_mut().zip(block).for_each(|(sum, value)| *sum += value);
+                continue;
+            }
+            self.at.insert(key, self.blocks.len());
+            self.blocks.push(block);
+        }
+    }
+
+    fn field(mut self, transfer: &Transfer, columns: usize) -> FieldNodes {
+        let sources: Vec<Key> = self.sources.keys().copied().collect();
+        let targets: Vec<Key> = self.sources.iter().filter(|(_, targets)| **targets).map(|(key, _)| *key).collect();
+        let route = Route::new(transfer.window(), &sources, &targets);
+        let mut spread = Vec::with_capacity(route.stages[0].len() * transfer.numbers(columns));
+        // Each block is gone as soon as it is copied: they are never there twice.
+        for key in &route.stages[0] {
+            spread.extend(std::mem::take(&mut self.blocks[self.at[key]]));
+        }
+        drop(self);
+        FieldNodes { values: transfer.convolve(&route, spread, columns), at: positions(route.last()) }
+    }
+}
+
+/// What all sources give to the nodes that targets read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Field {
+    lattices: BTreeMap<Which, FieldNodes>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct FieldNodes {
+    at: HashMap<Key, usize>,
+    values: Vec<f64>,
+}
+
+impl Field {
+    /// Bytes that it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.lattices
+            .values()
+            .map(|nodes| 8 * nodes.values.len() as u64 + BYTES_OF_A_BLOCK * nodes.at.len() as u64)
+            .sum()
+    }
+
+    /// The sums at targets that are laid out along the pattern's curve; none where no targets were said to be.
+    pub(crate) fn sums(&self, pattern: &Pattern, scene: &Scene, groups: &[u32], columns: usize) -> Sums {
+        let reading = Reading { field: self, pattern, transfer: pattern.transfer(), scene, columns };
+        let mut sums = Sums::zero(scene.target_places(), columns - 1);
+        for (group, places) in groups.iter().zip(&scene.layout.targets.groups) {
+            match &pattern.ground {
+                Ground::Plane(ruler) => reading.plane(*group, ruler, places.clone(), &mut sums),
+                Ground::Sphere(sites) => {
+                    for (chart, owned) in (0..).zip(sites.owners(&scene.layout.targets, places.clone())) {
+                        let plot = sites.charts[chart as usize].targets(&sites.sheet, &scene.layout.targets, &owned);
+                        // Charts need only the number of columns when they are read.
+                        let of_columns = vec![&[][..]; columns];
+                        let targets = OnChart { sheet: &sites.sheet, plot: &plot, columns: &of_columns };
+                        let runs = plot.runs.iter().flat_map(cut).collect::<Vec<Run>>();
+                        let place = |at: usize| plot.places[at] as usize;
+                        reading.lattice((*group, chart), &runs, &targets, place, &mut sums);
+                    }
+                }
+            }
+        }
+        sums
+    }
+}
+
+struct Reading<'a> {
+    field: &'a Field,
+    pattern: &'a Pattern,
+    transfer: Transfer,
+    scene: &'a Scene,
+    columns: usize,
+}
+
+impl Reading<'_> {
+    fn plane(&self, group: u32, ruler: &Ruler, places: Range<usize>, sums: &mut Sums) {
+        let cloud = &self.scene.layout.targets;
+        let runs: Vec<Run> = ruler.runs(cloud, places, 1).iter().flat_map(cut).collect();
+        self.lattice((group, 0), &runs, &OnPlane { ruler, cloud, columns: &[] }, |place| place, sums);
+    }
+
+    fn lattice(
+        &self,
+        which: Which,
+        runs: &[Run],
+        targets: &impl Reads,
+        place: impl Fn(usize) -> usize,
+        sums: &mut Sums,
+    ) {
+        let Some(FieldNodes { at, values }) = self.field.lattices.get(&which) else { return };
+        for BlockSums { places, values } in self.transfer.read(runs, targets, self.columns, at, values) {
+            for (at, found) in places.zip(values.chunks_exact(self.columns)) {
+                let place = place(at);
+                sums.mass[place] = found[0];
+                sums.error[place] = self.pattern.bound.error(found[0]);
+                for (column, value) in sums.values.iter_mut().zip(&found[1..]) {
+                    column[place] = *value;
+                }
+            }
+        }
+    }
+}

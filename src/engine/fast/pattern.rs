@@ -1,0 +1,187 @@
+//! Lattices for rows that nobody has all at once: laid out from counts alone, so accurate that no row has to be summed again.
+//!
+//! Every target is a source of weight one itself, so that D ≥ 1 and `E ≤ ρD + η√(WD) + aW` is within the tolerance for all rows if
+//! it is for D = 1. That is known beforehand.
+
+use serde::{Deserialize, Serialize};
+
+use super::expansion::Terms;
+use super::grid::Transfer;
+use super::lattice::{Key, Route};
+use super::ruler::Ruler;
+use super::sites::Sites;
+use super::split::{Aim, Bound};
+use super::window::{Load, POINTS_PER_VOLUME, Window};
+use crate::scene::Curve;
+use crate::space::Metric;
+
+/// What is known of all rows before the first of them comes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outline<'a> {
+    pub(crate) metric: Metric,
+    /// σ in the unit of the axes.
+    pub(crate) sigma: f64,
+    pub(crate) tolerance: f64,
+    /// Weight of all sources.
+    pub(crate) weight: f64,
+    pub(crate) rows: u64,
+    /// Cubes with rows in them, by their numbers along the axes, and whether targets are among the rows.
+    pub(crate) cubes: &'a [([i64; 3], bool)],
+    /// Side of the cubes: a power of two.
+    pub(crate) side: f64,
+}
+
+/// Parts in which rows may come; more would add up more roundings than were counted on.
+pub(crate) const MOST_PARTS: usize = 1 << 14;
+/// Most blocks that are looked at to find out what lattices take.
+const MOST_BLOCKS: usize = 1 << 22;
+
+/// How lattices are laid out, and what can be said of their sums.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Pattern {
+    curve: Curve,
+    pub(super) window: Window,
+    pub(super) terms: Terms,
+    pub(super) ground: Ground,
+    pub(super) bound: Bound,
+}
+
+/// What lattices lie in.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Ground {
+    /// The space that places are in.
+    Plane(Ruler),
+    /// Charts.
+    Sphere(Sites),
+}
+
+/// What a pattern takes, for each group and each column, the mass being one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Takes {
+    /// Bytes while nodes are convolved, when they take most.
+    pub(crate) bytes: u64,
+    /// Multiplications for each row that is spread or read.
+    pub(crate) row: f64,
+    /// Multiplications at the nodes.
+    pub(crate) nodes: f64,
+}
+
+impl Pattern {
+    /// The cheapest pattern; none if there is none that certifies all rows.
+    pub(crate) fn new(outline: &Outline) -> Option<Self> {
+        AIMS.into_iter().find_map(|part| {
+            let aim = Aim::for_all(outline.sigma, outline.weight, part * outline.tolerance);
+            let lay_out = if outline.metric == Metric::Sphere { Self::sphere } else { Self::plane };
+            lay_out(outline, &aim).filter(|pattern| pattern.certifies(outline.tolerance))
+        })
+    }
+
+    /// Whether all rows keep the tolerance: those of which nothing is near do.
+    fn certifies(&self, tolerance: f64) -> bool {
+        let error = self.bound.error(1.0);
+        error <= (1.0 - LEFT) * tolerance * (1.0 - error)
+    }
+
+    fn plane(outline: &Outline, aim: &Aim) -> Option<Self> {
+        let dimensions = outline.metric.dimensions();
+        let ends = |k: usize| {
+            let numbers = outline.cubes.iter().map(|(cube, _)| cube[k]);
+            (
+                numbers.clone().min().unwrap_or(0) as f64 * outline.side,
+                (numbers.max().unwrap_or(0) + 1) as f64 * outline.side,
+            )
+        };
+        let curve = Curve::over(std::array::from_fn(|k| ends(k).0), std::array::from_fn(|k| ends(k).1), dimensions);
+        let load = Load { point: outline.crowding(), node: 1.0 };
+        let (ruler, window) = aim.ruler(outline.metric, curve, load)?;
+        let (window, terms) = (window?, Terms::gaussian());
+        let bound = Bound::of_plane(&window, outline.points(&window), outline.weight);
+        Some(Self { curve, window, terms, ground: Ground::Plane(ruler), bound })
+    }
+
+    fn sphere(outline: &Outline, aim: &Aim) -> Option<Self> {
+        let (design, sites) = Sites::survey(&aim.task_for_all(outline.crowding())?, outline)?;
+        let bound = Bound::of_sphere(&design, outline.points(&design.window), outline.weight);
+        let curve = Curve::over([-1.0; 3], [1.0; 3], 3);
+        Some(Self { curve, window: design.window, terms: design.expansion.terms, ground: Ground::Sphere(sites), bound })
+    }
+
+    /// The curve that rows are laid out along.
+    pub(crate) fn curve(&self) -> Curve {
+        self.curve
+    }
+
+    pub(super) fn transfer(&self) -> Transfer {
+        Transfer::new(self.window, self.terms.clone())
+    }
+
+    /// What it takes, by the cubes of the rows; none if it is more than so many bytes for each column.
+    pub(crate) fn takes(&self, outline: &Outline, limit: u64) -> Option<Takes> {
+        let transfer = self.transfer();
+        let lattices = match &self.ground {
+            Ground::Plane(ruler) => vec![self.blocks(ruler, outline)?],
+            Ground::Sphere(sites) => sites.blocks(outline),
+        };
+        // Blocks of sources alone may be too many: then nobody works out which others they reach.
+        let least: u64 = lattices.iter().map(|(sources, _)| (8 * sources.len() * transfer.numbers(1)) as u64).sum();
+        if least > limit {
+            return None;
+        }
+        let route = |(sources, targets): &(Vec<Key>, Vec<Key>)| Route::new(&self.window, sources, targets);
+        let routes: Vec<Route> = lattices.iter().map(route).collect();
+        let Load { point, node } = self.terms.load();
+        let bytes = routes.iter().map(|route| transfer.bytes(route)).sum();
+        (bytes <= limit).then(|| Takes {
+            bytes,
+            row: point * self.window.multiplications_at_a_point(),
+            nodes: node * self.window.multiplications_in_a_block() * routes.iter().map(Route::passed).sum::<f64>(),
+        })
+    }
+
+    /// The blocks of sources and of targets.
+    fn blocks(&self, ruler: &Ruler, outline: &Outline) -> Option<(Vec<Key>, Vec<Key>)> {
+        let (first, per_block) = (3 - ruler.dimensions, outline.side / ruler.side);
+        let in_cube = per_block.max(1.0).powi(ruler.dimensions as i32);
+        if outline.cubes.len() as f64 * in_cube > MOST_BLOCKS as f64 {
+            return None;
+        }
+        let wide = per_block.max(1.0) as usize;
+        let of_cube = |cube: &[i64; 3]| {
+            let mut corner = [0; 3];
+            for k in 0..ruler.dimensions {
+                corner[first + k] = self.curve.cube(k, cube[k] as f64 * outline.side, ruler.side) as i64;
+            }
+            super::lattice::cube(corner, ruler.dimensions, wide)
+        };
+        let blocks = |only_targets: bool| {
+            let cubes = outline.cubes.iter().filter(|(_, targets)| *targets || !only_targets);
+            ascending(cubes.flat_map(|(cube, _)| of_cube(cube)).collect())
+        };
+        Some((blocks(false), blocks(true)))
+    }
+}
+
+/// Parts of the tolerance that are aimed at: on the sphere, errors of sampling count far from a row too, and a first aim may miss.
+const AIMS: [f64; 4] = [1.0, 0.5, 0.25, 0.125];
+/// Part of the tolerance that is left for the rounding of averages, which joins their bound afterwards.
+const LEFT: f64 = 1.0 / 64.0;
+
+impl Outline<'_> {
+    /// Points in σ^d next to where the lattice begins to pay.
+    fn crowding(&self) -> f64 {
+        let volume = self.cubes.len() as f64 * (self.side / self.sigma).powi(self.metric.dimensions().min(2) as i32);
+        (self.rows as f64 / volume / POINTS_PER_VOLUME).max(1.0)
+    }
+
+    /// Points of a block, all rows at the worst, and as many more as the parts they come in make of it.
+    fn points(&self, window: &Window) -> usize {
+        self.rows as usize + window.points_of_parts(MOST_PARTS)
+    }
+}
+
+/// Keys in order, each once.
+pub(super) fn ascending(mut keys: Vec<Key>) -> Vec<Key> {
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}

@@ -1,0 +1,267 @@
+//! How many rows there are where.
+
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::points::Places;
+use crate::space::{Metric, Sigma};
+
+/// What a row is: to be predicted, or labelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Role {
+    /// Its prediction is smoothed, and a source.
+    ToPredict,
+    /// Its label is a source.
+    Labelled,
+}
+
+/// A cube of space, for some of the groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Cell {
+    /// Groups modulo [`GROUPS`]: those that share a number are only thought to touch.
+    pub(crate) group: i64,
+    /// Its number along each axis that spans the space.
+    pub(crate) cube: [i64; 3],
+}
+
+/// Rows in a cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Count {
+    pub(crate) to_predict: u64,
+    pub(crate) labelled: u64,
+}
+
+impl Count {
+    pub(crate) fn all(self) -> u64 {
+        self.to_predict + self.labelled
+    }
+
+    fn add(&mut self, other: Self) {
+        self.to_predict += other.to_predict;
+        self.labelled += other.labelled;
+    }
+}
+
+/// Groups that cells tell apart.
+const GROUPS: u32 = 4096;
+/// Farthest cube from zero along an axis: all numbers up to it are exact.
+const FARTHEST: f64 = (1_u64 << 40) as f64;
+/// Rows that one task counts.
+const PIECE: usize = 1 << 14;
+
+/// Rows counted in cubes of space.
+///
+/// Cubes are about σ wide, or wider where there would be more of them than allowed: always the smallest cubes that are few
+/// enough, whatever the order of rows. So censuses of parts, joined in any order, are the census of the whole.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Census {
+    metric: Metric,
+    /// Sides of cubes are two to this power, in the unit of the axes.
+    level: i32,
+    cells: FxHashMap<Cell, Count>,
+    most: usize,
+}
+
+impl Census {
+    /// Cells unless somebody asks for another number: some 15 MB.
+    pub const MOST_CELLS: usize = 1 << 18;
+
+    /// No rows yet, in at most so many cells.
+    #[must_use]
+    pub fn new(sigma: Sigma, metric: Metric, most: usize) -> Self {
+        let level = width(sigma, metric).log2().floor() as i32;
+        Self { metric, level, cells: FxHashMap::default(), most: most.max(1) }
+    }
+
+    /// Counts rows.
+    ///
+    /// # Errors
+    /// If the places are measured in another way.
+    pub fn add(&mut self, places: &Places, role: Role) -> Result<(), Error> {
+        let metric = self.metric;
+        let farthest = match metric {
+            Metric::Sphere => 1.0,
+            Metric::Plane(_) => places.axes().iter().flatten().fold(0.0, |most: f64, x| most.max(x.abs())),
+        };
+        while farthest / self.side() > FARTHEST {
+            self.coarsen();
+        }
+        let count = |rows: std::ops::Range<usize>| {
+            let mut counts: FxHashMap<Cell, u64> = FxHashMap::default();
+            for cell in cells(places, metric, self.side(), rows) {
+                *counts.entry(cell).or_default() += 1;
+            }
+            counts
+        };
+        let counts: Vec<FxHashMap<Cell, u64>> = pieces(places.len()).into_par_iter().map(count).collect();
+        for (cell, rows) in counts.into_iter().flatten() {
+            let count = match role {
+                Role::ToPredict => Count { to_predict: rows, labelled: 0 },
+                Role::Labelled => Count { to_predict: 0, labelled: rows },
+            };
+            self.cells.entry(cell).or_default().add(count);
+        }
+        self.fit();
+        Ok(())
+    }
+
+    /// Adds the rows of another census of the same kind.
+    pub fn join(&mut self, mut other: Self) {
+        while self.level < other.level {
+            self.coarsen();
+        }
+        while other.level < self.level {
+            other.coarsen();
+        }
+        for (cell, count) in other.cells {
+            self.cells.entry(cell).or_default().add(count);
+        }
+        self.fit();
+    }
+
+    fn fit(&mut self) {
+        while self.cells.len() > self.most && !self.is_coarsest() {
+            self.coarsen();
+        }
+    }
+
+    /// Whether wider cubes would be the same cells: there are many groups in them.
+    fn is_coarsest(&self) -> bool {
+        self.cells.keys().all(|cell| cell.cube.iter().all(|number| (-1..=0).contains(number)))
+    }
+
+    /// Cubes twice as wide.
+    fn coarsen(&mut self) {
+        self.level += 1;
+        for (cell, count) in std::mem::take(&mut self.cells) {
+            let wider = Cell { cube: cell.cube.map(|number| number >> 1), ..cell };
+            self.cells.entry(wider).or_default().add(count);
+        }
+    }
+
+    /// Rows to predict and labelled rows, in all.
+    #[must_use]
+    pub fn rows(&self) -> (u64, u64) {
+        self.cells
+            .values()
+            .fold((0, 0), |(to_predict, labelled), count| (to_predict + count.to_predict, labelled + count.labelled))
+    }
+
+    /// Groups that cells tell apart; one if there is no row.
+    pub(crate) fn groups(&self) -> usize {
+        self.cells.keys().map(|cell| cell.group).collect::<FxHashSet<i64>>().len().max(1)
+    }
+
+    /// Cells with rows in them: about as many as the space with rows has squares or cubes of side σ, as far as they are allowed.
+    #[must_use]
+    pub fn occupied(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// How distance is measured.
+    #[must_use]
+    pub fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// Side of the cubes, in the unit of the axes.
+    pub(crate) fn side(&self) -> f64 {
+        f64::from(self.level).exp2()
+    }
+
+    /// The cells in a fixed order.
+    pub(crate) fn cells(&self) -> Vec<(Cell, Count)> {
+        let mut cells: Vec<(Cell, Count)> = self.cells.iter().map(|(cell, count)| (*cell, *count)).collect();
+        cells.sort_unstable_by_key(|(cell, _)| *cell);
+        cells
+    }
+}
+
+/// σ in the unit of the axes.
+pub(crate) fn width(sigma: Sigma, metric: Metric) -> f64 {
+    (0.5 * std::f64::consts::LOG2_E / metric.decay_scale(sigma)).sqrt()
+}
+
+/// Ranges of rows, for a task each.
+fn pieces(rows: usize) -> Vec<std::ops::Range<usize>> {
+    (0..rows).step_by(PIECE).map(|start| start..rows.min(start + PIECE)).collect()
+}
+
+/// The cells of consecutive rows.
+fn cells(places: &Places, metric: Metric, side: f64, rows: std::ops::Range<usize>) -> Vec<Cell> {
+    match metric.axes() {
+        1 => cells_on::<1>(places, metric, side, rows),
+        2 => cells_on::<2>(places, metric, side, rows),
+        3 => cells_on::<3>(places, metric, side, rows),
+        _ => cells_on::<6>(places, metric, side, rows),
+    }
+}
+
+fn cells_on<const A: usize>(places: &Places, metric: Metric, side: f64, rows: std::ops::Range<usize>) -> Vec<Cell> {
+    let mut coordinates = vec![[0.0; A]; rows.len()];
+    places.coordinates(rows.start, metric, &mut coordinates);
+    let per_side = side.recip();
+    let cell = |(row, place): (usize, &[f64; A])| {
+        let mut cube = [0; 3];
+        for (number, x) in cube.iter_mut().zip(&place[..A.min(3)]) {
+            *number = (x * per_side).floor() as i64;
+        }
+        Cell { group: i64::from(places.group(row) % GROUPS), cube }
+    };
+    rows.zip(&coordinates).map(cell).collect()
+}
+
+/// The cells of all rows, in cubes of this side.
+pub(crate) fn cells_of(places: &Places, metric: Metric, side: f64) -> Vec<Cell> {
+    pieces(places.len()).into_par_iter().flat_map_iter(|rows| cells(places, metric, side, rows)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(start: usize, rows: usize) -> Places {
+        let axis = |factor: f64| (start..start + rows).map(|i| 100.0 * (i as f64 * factor).fract() - 30.0).collect();
+        Places::index(vec![axis(0.754_877_666), axis(0.569_840_291)]).unwrap()
+    }
+
+    fn census(most: usize) -> Census {
+        Census::new(Sigma::index(0.5).unwrap(), Metric::Plane(2), most)
+    }
+
+    #[test]
+    fn parts_joined_in_any_order_are_the_whole() {
+        let mut whole = census(1000);
+        whole.add(&places(0, 5000), Role::ToPredict).unwrap();
+        whole.add(&places(5000, 3000), Role::Labelled).unwrap();
+        let part = |start, rows, role| {
+            let mut part = census(1000);
+            part.add(&places(start, rows), role).unwrap();
+            part
+        };
+        let mut joined = part(5000, 3000, Role::Labelled);
+        joined.join(part(10, 4990, Role::ToPredict));
+        joined.join(part(0, 10, Role::ToPredict));
+        assert_eq!((whole.level, whole.cells()), (joined.level, joined.cells()));
+        assert_eq!((whole.rows(), whole.occupied()), ((5000, 3000), whole.cells().len()));
+        assert!((250..=1000).contains(&whole.cells.len()), "{}", whole.cells.len());
+    }
+
+    #[test]
+    fn places_far_apart_have_wide_cubes() {
+        let mut far = Census::new(Sigma::index(1e-9).unwrap(), Metric::Plane(1), 10);
+        far.add(&Places::index(vec![vec![0.0, 1e15, -1e15]]).unwrap(), Role::ToPredict).unwrap();
+        assert_eq!(far.cells().len(), 3);
+        assert!(far.side() > 100.0 && far.side() < 4000.0, "{}", far.side());
+    }
+
+    #[test]
+    fn many_groups_at_one_place_end_the_search() {
+        let places = Places::index(vec![vec![1.0; 100]]).unwrap().with_groups((0..100).collect()).unwrap();
+        let mut census = Census::new(Sigma::index(1.0).unwrap(), Metric::Plane(1), 10);
+        census.add(&places, Role::ToPredict).unwrap();
+        assert_eq!((census.cells().len(), census.rows()), (100, (100, 0)));
+    }
+}

@@ -1,0 +1,202 @@
+"""More rows than `--memory-limit` holds: smoothed tile by tile or by their moments, as if all had been there at once."""
+
+import json
+import subprocess
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from conftest import as_arguments
+from damage import assert_explained, run
+
+LIMIT = "64MiB"
+TEST, TRAIN = 400_000, 200_000
+
+
+def rows(n, value, seed, centre=(40.0, -84.0)):
+    """Towns of very different sizes, and rows between them."""
+    rng = np.random.default_rng(seed)
+    towns = np.random.default_rng(1).normal(0.0, 2.0, (40, 2))
+    town = rng.choice(40, n, p=(weights := 1.0 / np.arange(1, 41)) / weights.sum())
+    place = towns[town] + rng.normal(0.0, 0.03, (n, 2)) + (rng.random((n, 1)) < 0.05) * rng.normal(0.0, 1.0, (n, 2))
+    longitude = (place[:, 1] + centre[1] + 180.0) % 360.0 - 180.0
+    return pa.table({
+        "id": pa.array(np.arange(n)),
+        "latitude": place[:, 0] + centre[0],
+        "longitude": longitude,
+        value: 100.0 + 10.0 * rng.standard_normal(n),
+        "market": pa.array(rng.choice(["a", "b", "c"], n)).dictionary_encode(),
+    })
+
+
+@pytest.fixture(scope="session")
+def country(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("country")
+    test = rows(TEST, "model", 2).append_column("price", pa.array(np.random.default_rng(9).normal(100.0, 10.0, TEST)))
+    pq.write_table(test, folder / "test.parquet", row_group_size=70_000)
+    pq.write_table(rows(TRAIN, "price", 3), folder / "train.parquet")
+    return folder
+
+
+def smooth(binary, out, **flags):
+    """The report and the output of a run."""
+    flags = flags | {"output": out, "json": True}
+    process = subprocess.run([binary, "smooth", *map(str, as_arguments(flags))], capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout), pq.read_table(out)
+
+
+@pytest.fixture
+def smoothed(binary, country, tmp_path):
+    """The report and the output of a run, with and without the limit."""
+
+    def smooth_country(limit=None, **flags):
+        out = tmp_path / f"out-{len(list(tmp_path.iterdir()))}.parquet"
+        usual = {"test": country / "test.parquet", "train": country / "train.parquet", "label": "price", "prediction": "model", "c": 0.7, "sigma": "500m"}
+        return smooth(binary, out, **usual | ({"memory_limit": limit} if limit else {}) | flags)
+
+    return smooth_country
+
+
+def assert_same(streamed, whole, tolerance=1e-6, by="tiles"):
+    (report, found), (whole_report, wanted) = streamed, whole
+    assert report["streamed"]["by"] == by and "streamed" not in whole_report
+    assert by == "moments" or report["streamed"]["tiles"] > 1
+    assert report["error_bound"]["max"] <= tolerance
+    assert found.schema.equals(wanted.schema, check_metadata=True)
+    untouched = [table.drop_columns("model_smoothed").to_pandas() for table in (found, wanted)]
+    assert untouched[0].equals(untouched[1])
+    a, b = (table["model_smoothed"].to_numpy() for table in (found, wanted))
+    assert (np.isnan(a) == np.isnan(b)).all()
+    both = [report["error_bound"]["max"] + whole_report["error_bound"]["max"], 2 * tolerance]
+    assert np.nanmax(np.abs(a - b)) <= min(both) * 140.0
+
+
+FLAGS = {
+    "metres": {},
+    "degrees": {"sigma": "0.005deg"},
+    "index": {"sigma": "0.02", "index": "latitude,longitude"},
+    "groups": {"group": "market", "sigma": "2km"},
+    "heavy labels": {"label_weight": 30},
+    "tight": {"tolerance": 1e-10, "sigma": "100m"},
+}
+
+
+@pytest.mark.parametrize("flags", FLAGS.values(), ids=FLAGS)
+def test_tiles_are_the_whole(smoothed, flags):
+    streamed = smoothed(LIMIT, **flags)
+    assert_same(streamed, smoothed(**flags), flags.get("tolerance", 1e-6))
+    assert streamed[0]["peak_memory_bytes"] <= (64 << 20) + (40 << 20)
+
+
+WIDE = {
+    "metres": {"sigma": "60km"},
+    "degrees": {"sigma": "1deg"},
+    "far beyond everything": {"sigma": "1000deg"},
+    "index": {"sigma": "0.7", "index": "latitude,longitude"},
+    "one axis": {"sigma": "0.5", "index": "latitude"},
+    "groups": {"group": "market", "sigma": "2deg"},
+    "heavy labels": {"label_weight": 30, "sigma": "0.8deg"},
+    "tight": {"tolerance": 1e-9, "sigma": "1deg"},
+}
+
+
+@pytest.mark.parametrize("flags", WIDE.values(), ids=WIDE)
+def test_moments_are_the_whole(smoothed, flags):
+    streamed = smoothed(LIMIT, **flags)
+    assert_same(streamed, smoothed(**flags), flags.get("tolerance", 1e-6), by="moments")
+    assert streamed[0]["peak_memory_bytes"] <= (64 << 20) + (40 << 20)
+
+
+SIGMAS = pytest.mark.parametrize("sigma", ["500m", "1deg"], ids=["tiles", "moments"])
+
+
+@SIGMAS
+def test_scores_are_those_of_the_whole(smoothed, sigma):
+    (streamed, _), (whole, _) = smoothed(LIMIT, sigma=sigma), smoothed(sigma=sigma)
+    for when in ("before", "after"):
+        found, wanted = streamed["scores"][0][when], whole["scores"][0][when]
+        assert found == pytest.approx(wanted, rel=1e-4)
+        assert found["r2"] == pytest.approx(wanted["r2"], rel=1e-7)
+
+
+@SIGMAS
+def test_certificates(smoothed, sigma):
+    (_, found), (_, wanted) = (smoothed(limit, certificate=True, sigma=sigma) for limit in (LIMIT, None))
+    assert pc.max(found["model_error_bound"]).as_py() <= 1e-6 * 140.0
+    np.testing.assert_allclose(found["n_effective"], wanted["n_effective"], rtol=1e-4)
+
+
+@SIGMAS
+def test_the_same_bits_for_any_number_of_threads(smoothed, sigma):
+    assert smoothed(LIMIT, threads=1, sigma=sigma)[1].equals(smoothed(LIMIT, threads=3, sigma=sigma)[1])
+
+
+@pytest.mark.parametrize("sigma", ["100m", "0.002deg"])
+def test_rows_in_cells_of_their_own_stay_within_the_limit(binary, country, tmp_path, sigma):
+    """Spread out evenly: hardly two rows share a cell."""
+    table, rng = pq.read_table(country / "test.parquet"), np.random.default_rng(6)
+    for name, low in [("latitude", 40.0), ("longitude", -85.0)]:
+        table = table.set_column(table.schema.get_field_index(name), name, pa.array(rng.uniform(low, low + 2.0, TEST)))
+    pq.write_table(table, tmp_path / "even.parquet")
+    report, found = smooth(binary, tmp_path / "out.parquet", test=tmp_path / "even.parquet", prediction="model", c=0.7, sigma=sigma, memory_limit=LIMIT)
+    assert report["streamed"]["tiles"] > 1 and found["model_smoothed"].null_count == 0
+    assert report["peak_memory_bytes"] <= (64 << 20) + (40 << 20)
+
+
+def test_many_columns_stay_within_the_limit(binary, country, tmp_path):
+    """Eight predictions with their certificates: seventeen new columns."""
+    table, names = pq.read_table(country / "test.parquet"), [f"model {number}" for number in range(8)]
+    for number, name in enumerate(names):
+        table = table.append_column(name, pc.add(table["model"], float(number)))
+    pq.write_table(table, tmp_path / "wide.parquet", row_group_size=50_000)
+    report, found = smooth(binary, tmp_path / "out.parquet", test=tmp_path / "wide.parquet", train=country / "train.parquet", label="price",
+                           prediction=",".join(names), c=0.7, sigma="500m", memory_limit="96MiB", certificate=True)
+    assert report["streamed"]["tiles"] > 1 and report["peak_memory_bytes"] <= (96 << 20) + (40 << 20)
+    for name in names:
+        assert pc.max(found[f"{name}_error_bound"]).as_py() <= report["error_bound"]["max"] * 150.0
+
+
+@SIGMAS
+def test_rows_that_are_skipped(binary, smoothed, country, tmp_path, sigma):
+    table = pq.read_table(country / "test.parquet")
+    broken = table["model"].to_numpy().copy()
+    broken[250_000] = np.inf
+    missing = np.isin(np.arange(TEST), [5, 399_999])
+    table = table.set_column(table.schema.get_field_index("model"), "model", pa.array(broken, mask=missing))
+    pq.write_table(table, tmp_path / "broken.parquet")
+    flags = {"test": tmp_path / "broken.parquet", "on_invalid": "skip", "sigma": sigma}
+    streamed = smoothed(LIMIT, **flags)
+    assert streamed[0]["rows"]["skipped"] == 3 and streamed[1]["model_smoothed"].null_count == 3
+    assert_same(streamed, smoothed(**flags), by=streamed[0]["streamed"]["by"])
+    refused = run(binary, {"test": tmp_path / "broken.parquet", "train": country / "train.parquet", "label": "price", "prediction": "model",
+                           "sigma": sigma, "memory_limit": LIMIT, "output": tmp_path / "no.parquet"})
+    assert_explained(refused, 2, ["'model'", "at row 5", "3 such rows in all"], "--on-invalid")
+
+
+@pytest.mark.parametrize("sigma, by", [("3km", "tiles"), ("100km", "moments")])
+def test_across_the_date_line(tmp_path, smoothed, sigma, by):
+    table = rows(TEST, "model", 4, centre=(65.0, 179.9))
+    pq.write_table(table, tmp_path / "east.parquet")
+    flags = {"test": tmp_path / "east.parquet", "sigma": sigma}
+    assert_same(smoothed(LIMIT, **flags), smoothed(**flags), by=by)
+
+
+def test_half_of_all_rows_at_one_place(tmp_path, smoothed):
+    table = rows(TEST, "model", 5)
+    at_one = np.where(np.arange(TEST) % 2 == 0, 40.0, table["latitude"].to_numpy())
+    table = table.set_column(1, "latitude", pa.array(at_one))
+    table = table.set_column(2, "longitude", pa.array(np.where(np.arange(TEST) % 2 == 0, -84.0, table["longitude"].to_numpy())))
+    pq.write_table(table, tmp_path / "tower.parquet")
+    flags = {"test": tmp_path / "tower.parquet"}
+    assert_same(smoothed("96MiB", **flags), smoothed(**flags))
+
+
+def test_what_needs_all_rows_together_is_refused(binary, country, tmp_path):
+    flags = {"test": country / "test.parquet", "train": country / "train.parquet", "label": "price", "prediction": "model", "sigma": "500m",
+             "memory_limit": LIMIT, "output": tmp_path / "no.parquet"}
+    assert_explained(run(binary, flags | {"engine": "exact"}), 2, ["the memory limit leaves"], "--memory-limit")
+    assert_explained(run(binary, flags | {"memory_limit": "10MiB"}), 2, ["the memory limit leaves"], "--memory-limit")
