@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from damage import environment
+from damage import EARLIER, environment
 
 INTERRUPTED = {signal.SIGINT: 130, signal.SIGTERM: 143}
 PATIENCE = 120  # seconds: guards against hanging, on a machine with much else to do
@@ -64,6 +64,15 @@ def ended_by(process, number):
         return False
     assert (process.returncode, said) == (INTERRUPTED[number], ["error: interrupted"]), (process.returncode, err)
     return True
+
+
+def assert_earlier_or_whole(out, interrupted, whole):
+    """An output is the earlier one or the whole new one, and that only if the signal came after it took its name; says whether it is the earlier one."""
+    found = out.read_bytes()
+    # Not compared in the assertion itself, which would show all bytes.
+    is_earlier, is_whole = found == EARLIER, found == whole
+    assert is_whole or (interrupted and is_earlier)
+    return is_earlier
 
 
 def left_behind(*folders):
