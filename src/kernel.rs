@@ -26,7 +26,7 @@ pub(crate) const DECAY_ROUNDINGS: f64 = 12.0;
 
 /// `a·b + c`, fused where the CPU can: without the instruction `mul_add` is a slow library call.
 #[inline(always)]
-fn fma<S: Simd>(a: f64, b: f64, c: f64) -> f64 {
+pub(crate) fn fma<S: Simd>(a: f64, b: f64, c: f64) -> f64 {
     if S::IS_SCALAR { a * b + c } else { a.mul_add(b, c) }
 }
 

@@ -29,18 +29,22 @@ pub(super) struct Tile<'a, D, const A: usize> {
 }
 
 impl<'a, D: Decay<A>, const A: usize> Tile<'a, D, A> {
-    /// A tile of these target places; spare lanes repeat the last.
+    /// A tile of these target places.
     pub(super) fn new(decay: D, scene: &'a Scene, places: &[u32]) -> Self {
-        let place = |lane: usize| places[lane.min(places.len() - 1)] as usize;
         let layout = &scene.layout;
-        let targets = std::array::from_fn(|k| std::array::from_fn(|lane| layout.targets.axes[k][place(lane)]));
-        let left_out = match layout.own {
-            Own::Counts => [NOWHERE; LANES],
-            Own::LeftOut => std::array::from_fn(|lane| layout.home[place(lane)]),
-        };
+        let tile = Self::between(decay, &layout.targets, &layout.sources, layout.metric.dimensions(), places);
+        match layout.own {
+            Own::Counts => tile,
+            Own::LeftOut => Self { left_out: lanes_of(places).map(|place| layout.home[place]), ..tile },
+        }
+    }
+
+    /// The same for any places, none of which leaves a source out.
+    pub(super) fn between(decay: D, targets: &Cloud, sources: &'a Cloud, dimensions: usize, places: &[u32]) -> Self {
         let all = places.iter().map(|&place| place as usize);
-        let bounds = Bounds::around(&layout.targets, layout.metric.dimensions(), &all);
-        Self { decay, bounds, sources: &layout.sources, targets, left_out, shift: [0.0; LANES] }
+        let bounds = Bounds::around(targets, dimensions, &all);
+        let targets = std::array::from_fn(|k| lanes_of(places).map(|place| targets.axes[k][place]));
+        Self { decay, bounds, sources, targets, left_out: [NOWHERE; LANES], shift: [0.0; LANES] }
     }
 
     /// `Σ K x` over runs of sources of at most [`RUN`] places, for each column `x`.
@@ -61,6 +65,11 @@ impl<'a, D: Decay<A>, const A: usize> Tile<'a, D, A> {
             run.contains(&place).then(|| (lane, place - run.start))
         })
     }
+}
+
+/// The place of each lane: spare lanes repeat the last.
+fn lanes_of(places: &[u32]) -> [usize; LANES] {
+    std::array::from_fn(|lane| places[lane.min(places.len() - 1)] as usize)
 }
 
 /// One pass over the runs: all sums.

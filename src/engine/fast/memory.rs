@@ -7,6 +7,8 @@ use crate::error::Error;
 const TREES: u64 = 20;
 /// Bytes of a place on a chart: where it is, which it is, and as much again while it is sorted.
 const ON_CHART: u64 = 56;
+/// Bytes of a place in a patch: where it is, which it is, and the same once more while it is sorted.
+const ON_GLOBE: u64 = 72;
 /// Bytes of a target beside its sums: tasks, and rows that are summed again.
 const AT_TARGET: u64 = 16;
 
@@ -32,6 +34,10 @@ impl Need {
                         need.fixed += chart.places() as u64 * ON_CHART;
                         need.column = need.column.max(chart.bytes());
                     }
+                }
+                Lattice::Globe(globe) => {
+                    need.fixed += globe.places() as u64 * ON_GLOBE;
+                    need.column = need.column.max(globe.bytes());
                 }
             }
         }

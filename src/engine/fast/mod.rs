@@ -19,6 +19,7 @@ mod boxes;
 mod chart;
 mod direct;
 mod expansion;
+mod globe;
 mod grid;
 mod lattice;
 mod leaves;
@@ -45,6 +46,7 @@ use rayon::prelude::*;
 use self::atlas::Chart;
 use self::chart::Sheet;
 use self::direct::{Bench, Direct, TargetSums};
+use self::globe::Globe;
 use self::grid::{Grid, OnPlane};
 use self::leaves::log2_below;
 use self::memory::Need;
@@ -185,6 +187,7 @@ impl<D: Copy + Sync> Work<'_, D> {
                 Lattice::Sphere(atlas) => {
                     atlas.charts.iter().for_each(|chart| self.read_chart(thick, &atlas.sheet, chart, sums));
                 }
+                Lattice::Globe(globe) => self.read_globe(thick, globe, sums),
             }
         }
     }
@@ -207,15 +210,31 @@ impl<D: Copy + Sync> Work<'_, D> {
 
     fn read_chart(&self, thick: &Thick, sheet: &Sheet, chart: &Chart, sums: &mut Sums) {
         let values = chart.sums(sheet, self.columns);
-        let targets = chart.targets();
+        let of_target = |place: usize| chart.of_target(&values, place, self.columns.len());
+        self.read_targets(thick, chart.targets(), of_target, sums);
+    }
+
+    fn read_globe(&self, thick: &Thick, globe: &Globe, sums: &mut Sums) {
+        let values = globe.sums(self.columns);
+        let of_target = |place: usize| globe.of_target(&values, place, self.columns.len());
+        self.read_targets(thick, globe.targets(), of_target, sums);
+    }
+
+    /// Writes what is known of each of some consecutive targets.
+    fn read_targets<'v>(
+        &self,
+        thick: &Thick,
+        targets: Range<usize>,
+        of_target: impl Fn(usize) -> &'v [f64] + Sync,
+        sums: &mut Sums,
+    ) {
         let tasks: Vec<Range<usize>> =
             targets.clone().step_by(TASK).map(|start| start..targets.end.min(start + TASK)).collect();
         let lengths = std::iter::once(targets.start).chain(tasks.iter().map(Range::len));
         let slots = sums.slots(lengths, self.plan).into_iter().skip(1).collect::<Vec<_>>();
         tasks.into_par_iter().zip(slots).for_each(|(places, mut slot)| {
             for (at, place) in places.enumerate() {
-                let sums = chart.of_target(&values, place, self.columns.len());
-                self.write_lattice(thick, place, sums, &mut slot, at);
+                self.write_lattice(thick, place, of_target(place), &mut slot, at);
             }
         });
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::atlas::{Atlas, Design, Survey, Task};
 use super::expansion::Terms;
+use super::globe::{self, Globe};
 use super::grid::Grid;
 use super::lattice::{Key, cube};
 use super::ruler::{Ruler, Run};
@@ -65,9 +66,18 @@ pub(super) enum Lattice {
     Plane(Ruler, Box<Grid>),
     /// Charts.
     Sphere(Atlas),
+    /// Patches of the whole sphere.
+    Globe(Globe),
 }
 
 impl Thick {
+    /// All sources in patches.
+    fn on_globe(scene: &Scene, group: usize, globe: Globe) -> Self {
+        let bound = Bound { relative: 0.0, root: 0.0, absolute: globe.off(), weight: scene.group_mass(group) };
+        let ranges = vec![scene.layout.sources.groups[group].clone()];
+        Self { lattice: Lattice::Globe(globe), bound, thin: Tree::over(scene, &[]), ranges }
+    }
+
     /// Whether a source is on the lattice.
     pub(super) fn holds(&self, source: usize) -> bool {
         let after = self.ranges.partition_point(|range| range.start <= source);
@@ -136,7 +146,12 @@ fn thick(scene: &Scene, group: usize, tolerance: f64) -> Option<Thick> {
     } else {
         let in_block = crowd / sources.len() as f64 * (1.0 + targets_per_source);
         let crowding = in_block * (aim.sigma / ruler.side).powi(2) / POINTS_PER_VOLUME;
-        Draft::Sphere(Survey::new(&aim.task(crowding)?, layout, &sources, &targets)?)
+        let survey = aim.task(crowding).and_then(|task| Survey::new(&task, layout, &sources, &targets));
+        let Some(survey) = survey else {
+            let task = globe::Task { layout, sources, targets, sigma: aim.sigma, tolerance };
+            return Globe::new(&task).map(|globe| Thick::on_globe(scene, group, globe));
+        };
+        Draft::Sphere(survey)
     };
     let costs = draft.costs();
     let source_runs = ruler.runs(&layout.sources, sources.clone(), 1);

@@ -1,0 +1,98 @@
+//! Sources to the nodes of their patch, and nodes to targets.
+
+use pulp::{Simd, WithSimd};
+
+use super::chebyshev::{Chebyshev, MOST_NODES};
+use crate::kernel::fma;
+use crate::simd::arch;
+use crate::space::two_sum;
+
+/// Places whose shares are added up plainly; sums of these are compensated, so that as many roundings count however many places there are.
+pub(super) const CHUNK: usize = 32;
+
+/// What places of a patch give to its nodes, for each column: where they are in the patch, and what each has of each column.
+pub(super) fn spread(chebyshev: &Chebyshev, within: &[[f64; 2]], amounts: &[Vec<f64>]) -> Vec<f64> {
+    arch().dispatch(Spread { chebyshev, within, amounts })
+}
+
+/// What the nodes of a patch, column by column, give to a place in it.
+pub(super) fn read(chebyshev: &Chebyshev, within: &[[f64; 2]], nodes: &[f64], out: &mut [f64]) {
+    arch().dispatch(Read { chebyshev, within, nodes, out });
+}
+
+struct Spread<'a> {
+    chebyshev: &'a Chebyshev,
+    within: &'a [[f64; 2]],
+    amounts: &'a [Vec<f64>],
+}
+
+impl WithSimd for Spread<'_> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Vec<f64> {
+        let side = self.chebyshev.nodes.len();
+        let mut totals = vec![0.0; self.amounts.len() * side * side];
+        let (mut lost, mut part) = (totals.clone(), totals.clone());
+        let (mut north, mut east) = ([0.0; MOST_NODES], [0.0; MOST_NODES]);
+        for start in (0..self.within.len()).step_by(CHUNK) {
+            part.fill(0.0);
+            for place in start..self.within.len().min(start + CHUNK) {
+                self.chebyshev.cardinals(self.within[place][0], &mut north);
+                self.chebyshev.cardinals(self.within[place][1], &mut east);
+                for (amounts, nodes) in self.amounts.iter().zip(part.chunks_exact_mut(side * side)) {
+                    for (row, north) in nodes.chunks_exact_mut(side).zip(&north) {
+                        let amount = amounts[place] * north;
+                        for (node, east) in row.iter_mut().zip(&east) {
+                            *node = fma::<S>(amount, *east, *node);
+                        }
+                    }
+                }
+            }
+            for ((total, lost), part) in totals.iter_mut().zip(&mut lost).zip(&part) {
+                let sum = two_sum(*total, *part);
+                *total = sum.hi;
+                *lost += sum.lo;
+            }
+        }
+        for (total, lost) in totals.iter_mut().zip(lost) {
+            *total += lost;
+        }
+        totals
+    }
+}
+
+struct Read<'a> {
+    chebyshev: &'a Chebyshev,
+    within: &'a [[f64; 2]],
+    nodes: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl WithSimd for Read<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let side = self.chebyshev.nodes.len();
+        let columns = self.out.len() / self.within.len();
+        let (mut north, mut east) = ([0.0; MOST_NODES], [0.0; MOST_NODES]);
+        for (within, out) in self.within.iter().zip(self.out.chunks_exact_mut(columns)) {
+            self.chebyshev.cardinals(within[0], &mut north);
+            self.chebyshev.cardinals(within[1], &mut east);
+            for (nodes, out) in self.nodes.chunks_exact(side * side).zip(out) {
+                let mut along = [0.0; MOST_NODES];
+                for (row, north) in nodes.chunks_exact(side).zip(&north) {
+                    for (sum, node) in along.iter_mut().zip(row) {
+                        *sum = fma::<S>(*north, *node, *sum);
+                    }
+                }
+                let mut total = 0.0;
+                for (sum, east) in along[..side].iter().zip(&east) {
+                    total = fma::<S>(*sum, *east, total);
+                }
+                *out = total;
+            }
+        }
+    }
+}
