@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub use auto::{Choice, Counts, choose};
 pub use exact::Exact;
 pub use fast::Fast;
-pub(crate) use fast::{Field, MOST_PARTS, Moments, Outline, Pattern};
+pub(crate) use fast::{Cube, Field, MOST_PARTS, Moments, Outline, Pattern};
 pub use matrix::Matrix;
 pub use options::EngineOptions;
 pub(crate) use rows::RowSums;

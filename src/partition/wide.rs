@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::census::{Census, Role, width};
-use crate::engine::{self, MOST_PARTS, Outline, Pattern, RowSums, Sums};
+use super::census::{Cell, Census, Count, Role, width};
+use crate::engine::{self, Cube, MOST_PARTS, Outline, Pattern, RowSums, Sums};
 use crate::error::Error;
 use crate::points::Places;
 use crate::scene::{Own, Scene};
@@ -133,13 +133,16 @@ fn laid_out(
     limit: u64,
 ) -> Option<Laid> {
     let (to_predict, labelled) = census.rows();
-    let mut cubes: Vec<([i64; 3], bool)> =
-        census.cells().into_iter().map(|(cell, count)| (cell.cube, count.to_predict > 0)).collect();
+    let weight = |count: Count| count.to_predict as f64 + label_weight * count.labelled as f64;
+    let cube =
+        |(cell, count): (Cell, Count)| Cube { at: cell.cube, targets: count.to_predict > 0, weight: weight(count) };
+    let mut cubes: Vec<Cube> = census.cells().into_iter().map(cube).collect();
     // One cube of several groups is one.
-    cubes.sort_unstable();
+    cubes.sort_unstable_by_key(|cube| cube.at);
     cubes.dedup_by(|later, first| {
-        later.0 == first.0 && {
-            first.1 |= later.1;
+        later.at == first.at && {
+            first.targets |= later.targets;
+            first.weight += later.weight;
             true
         }
     });
@@ -147,10 +150,11 @@ fn laid_out(
         metric: census.metric(),
         sigma: width(sigma, census.metric()),
         tolerance,
-        weight: to_predict as f64 + label_weight * labelled as f64,
+        weight: weight(Count { to_predict, labelled }),
         rows: to_predict + labelled,
         cubes: &cubes,
         side: census.side(),
+        groups: census.groups(),
     };
     let pattern = Pattern::new(&outline)?;
     // Groups have lattices of their own, which may be as large as one for all of them.

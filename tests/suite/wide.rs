@@ -72,15 +72,15 @@ fn check(shape: Shape, space: Space, share: f64, tolerance: f64, cells: usize) -
 
 #[test]
 fn every_row_keeps_the_tolerance_and_its_bound() {
-    for share in [0.05, 0.3, 2.0, 30.0] {
+    for (step, share) in [0.05, 0.3, 2.0, 30.0].into_iter().enumerate() {
         let mut found = 0;
         for shape in SHAPES {
             for space in SPACES {
                 found += usize::from(check(shape, space, share, 1e-6, Census::MOST_CELLS));
             }
         }
-        // On the sphere 30 squares are 3300 km; space and far outliers take more nodes than are allowed where σ is small.
-        let least = if (0.1..20.0).contains(&share) { 36 } else { 24 };
+        // Space and far outliers take more nodes than are allowed where σ is small; where it is wide, distant hermits have too little around them.
+        let least = [24, 36, 36, 32][step];
         assert!(found >= least, "{share}: {found}");
     }
 }
@@ -101,7 +101,7 @@ fn other_tolerances_and_coarse_cells_too() {
     }
 }
 
-/// All around the sphere: many charts, the poles among them.
+/// All around the sphere: many charts, the poles among them; and patches, where σ is too wide for charts.
 #[test]
 fn the_whole_sphere() {
     let places = |count: usize, seed: usize| {
@@ -112,9 +112,9 @@ fn the_whole_sphere() {
     let values = |count: usize| (0..count).map(|i| (i * i % 101) as f64).collect::<Vec<f64>>();
     let problem =
         Problem { targets: places(700, 1), predictions: values(700), labelled: places(300, 5000), labels: values(300) };
-    for (kilometres, tolerance) in [(100.0, 1e-6), (150.0, 1e-5), (250.0, 1e-3)] {
+    for (kilometres, tolerance) in [(100.0, 1e-6), (150.0, 1e-5), (250.0, 1e-3), (700.0, 1e-6), (2000.0, 1e-8)] {
         let sigma = Sigma::metres(1e3 * kilometres).unwrap();
-        let blueprint = blueprint(&problem, sigma, tolerance, Census::MOST_CELLS).expect("charts");
+        let blueprint = blueprint(&problem, sigma, tolerance, Census::MOST_CELLS).expect("charts or patches");
         let field = moments(&problem, &blueprint).field(&blueprint);
         let whole = smoother(sigma, 0.8).label_weight(LABEL_WEIGHT).unwrap();
         let exact = problem.smooth(&whole, EngineKind::Exact);

@@ -36,7 +36,7 @@ mod window;
 mod yardstick;
 
 pub(crate) use self::moments::{Field, Moments};
-pub(crate) use self::pattern::{MOST_PARTS, Outline, Pattern};
+pub(crate) use self::pattern::{Cube, MOST_PARTS, Outline, Pattern};
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::Sums;
 use super::atlas::OnChart;
+use super::globe::{PatchField, Piles};
 use super::grid::{BlockSums, OnPlane, Reads, Spreads, Transfer, cut};
 use super::lattice::{Key, Route, positions};
 use super::pattern::{Ground, Pattern};
@@ -22,6 +23,7 @@ type Which = (u32, u32);
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Moments {
     lattices: BTreeMap<Which, Nodes>,
+    patches: Piles,
 }
 
 /// The nodes of one lattice.
@@ -37,16 +39,17 @@ struct Nodes {
 impl Moments {
     /// Adds sources that are laid out along the pattern's curve: mass first, then columns of `w·v`. Groups are named in the order of the scene.
     pub(crate) fn add(&mut self, pattern: &Pattern, scene: &Scene, groups: &[u32], columns: &[&[f64]], targets: bool) {
-        let (transfer, cloud) = (pattern.transfer(), &scene.layout.sources);
+        let cloud = &scene.layout.sources;
         for (group, places) in groups.iter().zip(&cloud.groups) {
             match &pattern.ground {
-                Ground::Plane(ruler) => {
+                Ground::Plane(ruler, weave) => {
                     let nodes = self.lattices.entry((*group, 0)).or_default();
                     let runs = ruler.runs(cloud, places.clone(), 1);
                     nodes.note(&runs, targets);
-                    nodes.add(&transfer, &runs, &OnPlane { ruler, cloud, columns }, columns.len());
+                    nodes.add(&weave.transfer(), &runs, &OnPlane { ruler, cloud, columns }, columns.len());
                 }
-                Ground::Sphere(sites) => {
+                Ground::Sphere(sites, weave) => {
+                    let transfer = weave.transfer();
                     let owners = if targets { sites.owners(cloud, places.clone()) } else { Vec::new() };
                     for (chart, site) in (0..).zip(&sites.charts) {
                         let plot = site.sources(&sites.sheet, cloud, places.clone());
@@ -62,6 +65,7 @@ impl Moments {
                         nodes.add(&transfer, &plot.runs, &sources, columns.len());
                     }
                 }
+                Ground::Globe(mesh) => self.patches.add(mesh, *group, cloud, places.clone(), columns, targets),
             }
         }
     }
@@ -71,19 +75,26 @@ impl Moments {
         for (which, nodes) in other.lattices {
             self.lattices.entry(which).or_default().join(nodes);
         }
+        self.patches.join(other.patches);
     }
 
     /// Bytes that they take.
     pub(crate) fn bytes(&self) -> u64 {
         let blocks = self.lattices.values().flat_map(|nodes| &nodes.blocks);
-        blocks.map(|block| 8 * block.len() as u64 + BYTES_OF_A_BLOCK).sum()
+        blocks.map(|block| 8 * block.len() as u64 + BYTES_OF_A_BLOCK).sum::<u64>() + self.patches.bytes()
     }
 
     /// The sums at all nodes that targets read, from all sources.
     pub(crate) fn field(self, pattern: &Pattern, columns: usize) -> Field {
-        let transfer = pattern.transfer();
+        let weave = match &pattern.ground {
+            Ground::Plane(_, weave) | Ground::Sphere(_, weave) => weave,
+            Ground::Globe(mesh) => {
+                return Field { lattices: BTreeMap::new(), patches: self.patches.field(mesh, columns) };
+            }
+        };
+        let transfer = weave.transfer();
         let field = |(which, nodes): (Which, Nodes)| (which, nodes.field(&transfer, columns));
-        Field { lattices: self.lattices.into_iter().map(field).collect() }
+        Field { lattices: self.lattices.into_iter().map(field).collect(), patches: PatchField::default() }
     }
 }
 
@@ -144,6 +155,7 @@ impl Nodes {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Field {
     lattices: BTreeMap<Which, FieldNodes>,
+    patches: PatchField,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -155,20 +167,27 @@ struct FieldNodes {
 impl Field {
     /// Bytes that it takes.
     pub(crate) fn bytes(&self) -> u64 {
-        self.lattices
-            .values()
-            .map(|nodes| 8 * nodes.values.len() as u64 + BYTES_OF_A_BLOCK * nodes.at.len() as u64)
-            .sum()
+        let bytes = |nodes: &FieldNodes| 8 * nodes.values.len() as u64 + BYTES_OF_A_BLOCK * nodes.at.len() as u64;
+        self.lattices.values().map(bytes).sum::<u64>() + self.patches.bytes()
     }
 
     /// The sums at targets that are laid out along the pattern's curve; none where no targets were said to be.
     pub(crate) fn sums(&self, pattern: &Pattern, scene: &Scene, groups: &[u32], columns: usize) -> Sums {
-        let reading = Reading { field: self, pattern, transfer: pattern.transfer(), scene, columns };
+        let reading = Reading { field: self, pattern, scene, columns };
         let mut sums = Sums::zero(scene.target_places(), columns - 1);
         for (group, places) in groups.iter().zip(&scene.layout.targets.groups) {
             match &pattern.ground {
-                Ground::Plane(ruler) => reading.plane(*group, ruler, places.clone(), &mut sums),
-                Ground::Sphere(sites) => {
+                Ground::Plane(ruler, weave) => {
+                    reading.plane(*group, ruler, &weave.transfer(), places.clone(), &mut sums);
+                }
+                Ground::Globe(mesh) => {
+                    let cloud = &scene.layout.targets;
+                    self.patches.read(mesh, *group, cloud, places.clone(), columns, |place, found| {
+                        reading.write(place, found, &mut sums);
+                    });
+                }
+                Ground::Sphere(sites, weave) => {
+                    let transfer = weave.transfer();
                     for (chart, owned) in (0..).zip(sites.owners(&scene.layout.targets, places.clone())) {
                         let plot = sites.charts[chart as usize].targets(&sites.sheet, &scene.layout.targets, &owned);
                         // Charts need only the number of columns when they are read.
@@ -176,7 +195,7 @@ impl Field {
                         let targets = OnChart { sheet: &sites.sheet, plot: &plot, columns: &of_columns };
                         let runs = plot.runs.iter().flat_map(cut).collect::<Vec<Run>>();
                         let place = |at: usize| plot.places[at] as usize;
-                        reading.lattice((*group, chart), &runs, &targets, place, &mut sums);
+                        reading.lattice((*group, chart), &transfer, &runs, &targets, place, &mut sums);
                     }
                 }
             }
@@ -188,36 +207,40 @@ impl Field {
 struct Reading<'a> {
     field: &'a Field,
     pattern: &'a Pattern,
-    transfer: Transfer,
     scene: &'a Scene,
     columns: usize,
 }
 
 impl Reading<'_> {
-    fn plane(&self, group: u32, ruler: &Ruler, places: Range<usize>, sums: &mut Sums) {
+    fn plane(&self, group: u32, ruler: &Ruler, transfer: &Transfer, places: Range<usize>, sums: &mut Sums) {
         let cloud = &self.scene.layout.targets;
         let runs: Vec<Run> = ruler.runs(cloud, places, 1).iter().flat_map(cut).collect();
-        self.lattice((group, 0), &runs, &OnPlane { ruler, cloud, columns: &[] }, |place| place, sums);
+        self.lattice((group, 0), transfer, &runs, &OnPlane { ruler, cloud, columns: &[] }, |place| place, sums);
     }
 
     fn lattice(
         &self,
         which: Which,
+        transfer: &Transfer,
         runs: &[Run],
         targets: &impl Reads,
         place: impl Fn(usize) -> usize,
         sums: &mut Sums,
     ) {
         let Some(FieldNodes { at, values }) = self.field.lattices.get(&which) else { return };
-        for BlockSums { places, values } in self.transfer.read(runs, targets, self.columns, at, values) {
+        for BlockSums { places, values } in transfer.read(runs, targets, self.columns, at, values) {
             for (at, found) in places.zip(values.chunks_exact(self.columns)) {
-                let place = place(at);
-                sums.mass[place] = found[0];
-                sums.error[place] = self.pattern.bound.error(found[0]);
-                for (column, value) in sums.values.iter_mut().zip(&found[1..]) {
-                    column[place] = *value;
-                }
+                self.write(place(at), found, sums);
             }
+        }
+    }
+
+    /// What was found for a target: mass first.
+    fn write(&self, place: usize, found: &[f64], sums: &mut Sums) {
+        sums.mass[place] = found[0];
+        sums.error[place] = self.pattern.bound.error(found[0]);
+        for (column, value) in sums.values.iter_mut().zip(&found[1..]) {
+            column[place] = *value;
         }
     }
 }

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::expansion::Terms;
+use super::globe::{Mesh, least_mass};
 use super::grid::Transfer;
 use super::lattice::{Key, Route};
 use super::ruler::Ruler;
@@ -25,10 +26,23 @@ pub(crate) struct Outline<'a> {
     /// Weight of all sources.
     pub(crate) weight: f64,
     pub(crate) rows: u64,
-    /// Cubes with rows in them, by their numbers along the axes, and whether targets are among the rows.
-    pub(crate) cubes: &'a [([i64; 3], bool)],
+    /// Cubes with rows in them.
+    pub(crate) cubes: &'a [Cube],
     /// Side of the cubes: a power of two.
     pub(crate) side: f64,
+    /// Groups that have rows in these cubes.
+    pub(crate) groups: usize,
+}
+
+/// A cube with rows in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cube {
+    /// Its numbers along the axes.
+    pub(crate) at: [i64; 3],
+    /// Whether targets are among the rows.
+    pub(crate) targets: bool,
+    /// Weight of the rows.
+    pub(crate) weight: f64,
 }
 
 /// Parts in which rows may come; more would add up more roundings than were counted on.
@@ -36,23 +50,54 @@ pub(crate) const MOST_PARTS: usize = 1 << 14;
 /// Most blocks that are looked at to find out what lattices take.
 const MOST_BLOCKS: usize = 1 << 22;
 
-/// How lattices are laid out, and what can be said of their sums.
+/// How nodes are laid out, and what can be said of their sums.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Pattern {
     curve: Curve,
-    pub(super) window: Window,
-    pub(super) terms: Terms,
     pub(super) ground: Ground,
     pub(super) bound: Bound,
 }
 
-/// What lattices lie in.
+/// What nodes lie in.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Ground {
-    /// The space that places are in.
-    Plane(Ruler),
-    /// Charts.
-    Sphere(Sites),
+    /// Lattices in the space that places are in.
+    Plane(Ruler, Weave),
+    /// Lattices in charts.
+    Sphere(Sites, Weave),
+    /// Patches of the whole sphere.
+    Globe(Mesh),
+}
+
+/// What lattices are made of.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Weave {
+    window: Window,
+    terms: Terms,
+}
+
+impl Weave {
+    pub(super) fn transfer(&self) -> Transfer {
+        Transfer::new(self.window, self.terms.clone())
+    }
+
+    /// What lattices with sources and targets in these blocks take; none if it is more than so many bytes for each column.
+    fn takes(&self, lattices: &[(Vec<Key>, Vec<Key>)], limit: u64) -> Option<Takes> {
+        let transfer = self.transfer();
+        // Blocks of sources alone may be too many: then nobody works out which others they reach.
+        let least: u64 = lattices.iter().map(|(sources, _)| (8 * sources.len() * transfer.numbers(1)) as u64).sum();
+        if least > limit {
+            return None;
+        }
+        let route = |(sources, targets): &(Vec<Key>, Vec<Key>)| Route::new(&self.window, sources, targets);
+        let routes: Vec<Route> = lattices.iter().map(route).collect();
+        let Load { point, node } = self.terms.load();
+        Some(Takes {
+            bytes: routes.iter().map(|route| transfer.bytes(route)).sum(),
+            row: point * self.window.multiplications_at_a_point(),
+            nodes: node * self.window.multiplications_in_a_block() * routes.iter().map(Route::passed).sum::<f64>(),
+        })
+    }
 }
 
 /// What a pattern takes, for each group and each column, the mass being one.
@@ -69,23 +114,24 @@ pub(crate) struct Takes {
 impl Pattern {
     /// The cheapest pattern; none if there is none that certifies all rows.
     pub(crate) fn new(outline: &Outline) -> Option<Self> {
-        AIMS.into_iter().find_map(|part| {
+        let lattices = AIMS.into_iter().find_map(|part| {
             let aim = Aim::for_all(outline.sigma, outline.weight, part * outline.tolerance);
             let lay_out = if outline.metric == Metric::Sphere { Self::sphere } else { Self::plane };
-            lay_out(outline, &aim).filter(|pattern| pattern.certifies(outline.tolerance))
-        })
+            lay_out(outline, &aim).filter(|pattern| pattern.certifies(outline.tolerance, 1.0))
+        });
+        lattices.or_else(|| Self::globe(outline))
     }
 
-    /// Whether all rows keep the tolerance: those of which nothing is near do.
-    fn certifies(&self, tolerance: f64) -> bool {
-        let error = self.bound.error(1.0);
-        error <= (1.0 - LEFT) * tolerance * (1.0 - error)
+    /// Whether all rows keep the tolerance, if so much mass is around each: those that have no more do.
+    fn certifies(&self, tolerance: f64, least: f64) -> bool {
+        let error = self.bound.error(least);
+        error <= (1.0 - LEFT) * tolerance * (least - error)
     }
 
     fn plane(outline: &Outline, aim: &Aim) -> Option<Self> {
         let dimensions = outline.metric.dimensions();
         let ends = |k: usize| {
-            let numbers = outline.cubes.iter().map(|(cube, _)| cube[k]);
+            let numbers = outline.cubes.iter().map(|cube| cube.at[k]);
             (
                 numbers.clone().min().unwrap_or(0) as f64 * outline.side,
                 (numbers.max().unwrap_or(0) + 1) as f64 * outline.side,
@@ -96,14 +142,26 @@ impl Pattern {
         let (ruler, window) = aim.ruler(outline.metric, curve, load)?;
         let (window, terms) = (window?, Terms::gaussian());
         let bound = Bound::of_plane(&window, outline.points(&window), outline.weight);
-        Some(Self { curve, window, terms, ground: Ground::Plane(ruler), bound })
+        Some(Self { curve, ground: Ground::Plane(ruler, Weave { window, terms }), bound })
     }
 
     fn sphere(outline: &Outline, aim: &Aim) -> Option<Self> {
         let (design, sites) = Sites::survey(&aim.task_for_all(outline.crowding())?, outline)?;
         let bound = Bound::of_sphere(&design, outline.points(&design.window), outline.weight);
-        let curve = Curve::over([-1.0; 3], [1.0; 3], 3);
-        Some(Self { curve, window: design.window, terms: design.expansion.terms, ground: Ground::Sphere(sites), bound })
+        let weave = Weave { window: design.window, terms: design.expansion.terms };
+        Some(Self { curve: around_the_sphere(), ground: Ground::Sphere(sites, weave), bound })
+    }
+
+    /// Patches are off by the same for all pairs: they do if there is a fair part of all weight around every row.
+    fn globe(outline: &Outline) -> Option<Self> {
+        let least = if outline.metric == Metric::Sphere { least_mass(outline) } else { 0.0 };
+        let mesh = Mesh::for_all(outline, least)?;
+        let pattern = Self {
+            bound: Bound::of_globe(mesh.off, outline.weight),
+            curve: around_the_sphere(),
+            ground: Ground::Globe(mesh),
+        };
+        pattern.certifies(outline.tolerance, least).then_some(pattern)
     }
 
     /// The curve that rows are laid out along.
@@ -111,31 +169,14 @@ impl Pattern {
         self.curve
     }
 
-    pub(super) fn transfer(&self) -> Transfer {
-        Transfer::new(self.window, self.terms.clone())
-    }
-
     /// What it takes, by the cubes of the rows; none if it is more than so many bytes for each column.
     pub(crate) fn takes(&self, outline: &Outline, limit: u64) -> Option<Takes> {
-        let transfer = self.transfer();
-        let lattices = match &self.ground {
-            Ground::Plane(ruler) => vec![self.blocks(ruler, outline)?],
-            Ground::Sphere(sites) => sites.blocks(outline),
+        let takes = match &self.ground {
+            Ground::Plane(ruler, weave) => weave.takes(&[self.blocks(ruler, outline)?], limit),
+            Ground::Sphere(sites, weave) => weave.takes(&sites.blocks(outline), limit),
+            Ground::Globe(mesh) => mesh.takes(outline),
         };
-        // Blocks of sources alone may be too many: then nobody works out which others they reach.
-        let least: u64 = lattices.iter().map(|(sources, _)| (8 * sources.len() * transfer.numbers(1)) as u64).sum();
-        if least > limit {
-            return None;
-        }
-        let route = |(sources, targets): &(Vec<Key>, Vec<Key>)| Route::new(&self.window, sources, targets);
-        let routes: Vec<Route> = lattices.iter().map(route).collect();
-        let Load { point, node } = self.terms.load();
-        let bytes = routes.iter().map(|route| transfer.bytes(route)).sum();
-        (bytes <= limit).then(|| Takes {
-            bytes,
-            row: point * self.window.multiplications_at_a_point(),
-            nodes: node * self.window.multiplications_in_a_block() * routes.iter().map(Route::passed).sum::<f64>(),
-        })
+        takes.filter(|takes| takes.bytes <= limit)
     }
 
     /// The blocks of sources and of targets.
@@ -154,8 +195,8 @@ impl Pattern {
             super::lattice::cube(corner, ruler.dimensions, wide)
         };
         let blocks = |only_targets: bool| {
-            let cubes = outline.cubes.iter().filter(|(_, targets)| *targets || !only_targets);
-            ascending(cubes.flat_map(|(cube, _)| of_cube(cube)).collect())
+            let cubes = outline.cubes.iter().filter(|cube| cube.targets || !only_targets);
+            ascending(cubes.flat_map(|cube| of_cube(&cube.at)).collect())
         };
         Some((blocks(false), blocks(true)))
     }
@@ -177,6 +218,10 @@ impl Outline<'_> {
     fn points(&self, window: &Window) -> usize {
         self.rows as usize + window.points_of_parts(MOST_PARTS)
     }
+}
+
+fn around_the_sphere() -> Curve {
+    Curve::over([-1.0; 3], [1.0; 3], 3)
 }
 
 /// Keys in order, each once.

@@ -45,9 +45,8 @@ impl Sites {
     /// The cheapest way to cut the targets into charts.
     pub(super) fn survey(task: &Task, outline: &Outline) -> Option<(Design, Self)> {
         let halo = task.halo();
-        let whole =
-            Piece::around(outline.cubes.iter().filter(|(_, targets)| *targets).map(|(cube, _)| *cube), outline.side);
-        let all = centres(outline.cubes.iter().map(|(cube, _)| *cube), outline.side);
+        let whole = Piece::around(outline.cubes.iter().filter(|cube| cube.targets).map(|cube| cube.at), outline.side);
+        let all = centres(outline.cubes.iter().map(|cube| cube.at), outline.side);
         let widest = whole.cap.radius;
         let farthest = farther(farthest(&all, &whole.cap, &(0..all.len())), half_diagonal(outline.side));
         let one = Cut { pieces: vec![([0; 3], whole)], side: f64::INFINITY, farthest, overlap: 1.0 };
@@ -79,9 +78,8 @@ impl Sites {
 
     /// The blocks of sources and of targets of each chart, by the centres of cubes: about.
     pub(super) fn blocks(&self, outline: &Outline) -> Vec<(Vec<Key>, Vec<Key>)> {
-        let all = centres(outline.cubes.iter().map(|(cube, _)| *cube), outline.side);
-        let targets =
-            centres(outline.cubes.iter().filter(|(_, targets)| *targets).map(|(cube, _)| *cube), outline.side);
+        let all = centres(outline.cubes.iter().map(|cube| cube.at), outline.side);
+        let targets = centres(outline.cubes.iter().filter(|cube| cube.targets).map(|cube| cube.at), outline.side);
         let owners = self.owners(&targets, 0..targets.len());
         let keys = |plot: &Plot| ascending(plot.runs.iter().map(|run| run.key).collect());
         let of_chart = |(chart, owned): (&Site, &Vec<u32>)| {
@@ -107,8 +105,8 @@ impl Cut {
     fn new(outline: &Outline, side: f64, halo: f64) -> Option<Self> {
         let ratio = (side / outline.side) as i64;
         let mut pieces: BTreeMap<[i64; 3], Vec<[i64; 3]>> = BTreeMap::new();
-        for (cube, _) in outline.cubes.iter().filter(|(_, targets)| *targets) {
-            pieces.entry(cube.map(|number| number.div_euclid(ratio))).or_default().push(*cube);
+        for cube in outline.cubes.iter().filter(|cube| cube.targets) {
+            pieces.entry(cube.at.map(|number| number.div_euclid(ratio))).or_default().push(cube.at);
         }
         let piece = |(cube, cubes): ([i64; 3], Vec<[i64; 3]>)| (cube, Piece::around(cubes.into_iter(), outline.side));
         (pieces.len() <= MOST_CHARTS).then(|| Self {
@@ -136,15 +134,15 @@ impl Cut {
 }
 
 /// Cubes of targets that share a chart.
-struct Piece {
-    cap: Cap,
+pub(super) struct Piece {
+    pub(super) cap: Cap,
     centres: Cloud,
     /// What is in a cube is no farther than this from its centre.
     off: f64,
 }
 
 impl Piece {
-    fn around(cubes: impl Iterator<Item = [i64; 3]>, side: f64) -> Self {
+    pub(super) fn around(cubes: impl Iterator<Item = [i64; 3]>, side: f64) -> Self {
         let centres = centres(cubes, side);
         let cap = Cap::around(&centres, 0..centres.len());
         let off = half_diagonal(side);
@@ -156,17 +154,18 @@ impl Piece {
     }
 }
 
-fn half_diagonal(side: f64) -> f64 {
+/// What is in a cube is no farther than this from its centre.
+pub(super) fn half_diagonal(side: f64) -> f64 {
     0.5 * 3.0_f64.sqrt() * side
 }
 
 /// An angle whose chord is longer by so much.
-fn farther(radius: f64, off: f64) -> f64 {
+pub(super) fn farther(radius: f64, off: f64) -> f64 {
     angle((squared_chord(radius).sqrt() + off).powi(2))
 }
 
 /// The centres of cubes.
-fn centres(cubes: impl Iterator<Item = [i64; 3]>, side: f64) -> Cloud {
+pub(super) fn centres(cubes: impl Iterator<Item = [i64; 3]>, side: f64) -> Cloud {
     let mut axes = vec![Vec::new(); 6];
     for cube in cubes {
         for k in 0..3 {

@@ -73,7 +73,7 @@ pub(super) enum Lattice {
 impl Thick {
     /// All sources in patches.
     fn on_globe(scene: &Scene, group: usize, globe: Globe) -> Self {
-        let bound = Bound { relative: 0.0, root: 0.0, absolute: globe.off(), weight: scene.group_mass(group) };
+        let bound = Bound::of_globe(globe.off(), scene.group_mass(group));
         let ranges = vec![scene.layout.sources.groups[group].clone()];
         Self { lattice: Lattice::Globe(globe), bound, thin: Tree::over(scene, &[]), ranges }
     }
@@ -107,6 +107,11 @@ impl Bound {
         let (sampling, expansion) = (design.sampling(points), &design.expansion);
         let root = design.root() + expansion.far * sampling;
         Self { relative: sampling + design.expanding(), root, absolute: expansion.beyond + design.left_out, weight }
+    }
+
+    /// For patches of the sphere that are off by so much for each pair.
+    pub(super) fn of_globe(off: f64, weight: f64) -> Self {
+        Self { relative: 0.0, root: 0.0, absolute: off, weight }
     }
 
     /// A bound on the error mass where the lattice gave this D.

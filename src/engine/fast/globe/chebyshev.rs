@@ -16,11 +16,13 @@
 
 use std::f64::consts::PI;
 
+use serde::{Deserialize, Serialize};
+
 /// Most nodes along one side of a patch.
 pub(super) const MOST_NODES: usize = 48;
 
 /// Cardinal functions of the Chebyshev nodes on [−1, 1].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Chebyshev {
     pub(super) nodes: Vec<f64>,
     /// One over the product of the distances of each node from all others.

@@ -8,16 +8,21 @@ mod bands;
 mod chebyshev;
 mod mesh;
 mod nodes;
+mod piles;
 mod settled;
+mod survey;
+
+pub(super) use self::mesh::Mesh;
+pub(super) use self::piles::{PatchField, Piles};
+pub(super) use self::survey::least_mass;
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use self::bands::angles;
-use self::mesh::{Mesh, Survey};
 use self::nodes::read;
-use self::settled::Settled;
+use self::settled::{Settled, all_angles};
+use self::survey::Survey;
 use super::chart::{Cap, angle};
 use crate::scene::Layout;
 
@@ -41,17 +46,11 @@ pub(super) struct Globe {
     position: Vec<u32>,
 }
 
-/// Places whose angles one task works out.
-const PIECE: usize = 1 << 12;
-
 impl Globe {
     /// The cheapest patches, if they are cheaper than direct sums.
     pub(super) fn new(task: &Task) -> Option<Self> {
-        let of = |cloud, places: &Range<usize>| -> Vec<[f64; 2]> {
-            places.clone().into_par_iter().with_min_len(PIECE).map(|place| angles(cloud, place)).collect()
-        };
-        let layout = task.layout;
-        let (sources, targets) = (of(&layout.sources, &task.sources), of(&layout.targets, &task.targets));
+        let sources = all_angles(&task.layout.sources, &task.sources);
+        let targets = all_angles(&task.layout.targets, &task.targets);
         let mesh = Survey::of(&sources, &targets, longest_arc(task)).cheapest(task.sigma, task.tolerance)?;
         Some(Self::over(mesh, task, &sources, &targets))
     }
@@ -92,7 +91,7 @@ impl Globe {
     /// The sums of all targets, by columns of all sources.
     pub(super) fn sums(&self, columns: &[&[f64]]) -> Vec<f64> {
         let moments = self.sources.spread(&self.mesh, columns);
-        let field = self.mesh.transfer(&self.sources, &moments, &self.targets, columns.len());
+        let field = self.mesh.transfer(&self.sources.keys(), &moments, &self.targets.keys());
         let mut sums = vec![0.0; self.places.len() * columns.len()];
         let pieces = self.targets.pieces();
         let mut rest = sums.as_mut_slice();
@@ -159,7 +158,7 @@ mod tests {
     fn worst(scene: &Scene, sigma: f64, tolerance: f64) -> Option<f64> {
         let layout = &*scene.layout;
         let task = Task { layout, sources: 0..ROWS, targets: 0..ROWS, sigma, tolerance };
-        let all: Vec<[f64; 2]> = (0..ROWS).map(|place| angles(&layout.sources, place)).collect();
+        let all = all_angles(&layout.sources, &(0..ROWS));
         let survey = Survey::of(&all, &all, longest_arc(&task));
         let globes = survey.meshes(sigma, tolerance).map(|mesh| Globe::over(mesh, &task, &all, &all));
         let few = globes.filter(|globe| globe.sources.patches.len() * globe.mesh.nodes_of_a_patch() < FEW_NODES);

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::bands::{Bands, Key, Spot};
+use super::bands::{Bands, Key, Spot, angles};
 use super::mesh::Mesh;
 use super::nodes::spread;
+use crate::scene::Cloud;
 use crate::space::compensated;
 
 /// Places by patches.
@@ -28,7 +29,17 @@ pub(super) struct Patch {
 /// Places of a patch that one task works on.
 const PIECE: usize = 1 << 12;
 
+/// Latitudes and longitudes of consecutive places, in radians.
+pub(super) fn all_angles(cloud: &Cloud, places: &Range<usize>) -> Vec<[f64; 2]> {
+    places.clone().into_par_iter().with_min_len(PIECE).map(|place| angles(cloud, place)).collect()
+}
+
 impl Settled {
+    /// Puts consecutive places of a cloud into their patches.
+    pub(super) fn of(mesh: &Mesh, cloud: &Cloud, places: Range<usize>) -> Self {
+        Self::new(&mesh.bands, &all_angles(cloud, &places), places.start)
+    }
+
     /// Puts places, given by their latitudes and longitudes, into their patches. They are numbered from the first.
     pub(super) fn new(bands: &Bands, angles: &[[f64; 2]], first: usize) -> Self {
         let spot = |(place, angles): (usize, &[f64; 2])| (bands.spot(*angles), (first + place) as u32);
@@ -41,6 +52,11 @@ impl Settled {
         let patches = patches.collect();
         let (within, order) = spots.into_iter().map(|(spot, place)| (spot.within, place)).unzip();
         Self { patches, order, within }
+    }
+
+    /// The patches.
+    pub(super) fn keys(&self) -> Vec<Key> {
+        self.patches.iter().map(|patch| patch.key).collect()
     }
 
     /// The patches in pieces, each the work of a task.

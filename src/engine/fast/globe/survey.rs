@@ -1,0 +1,192 @@
+//! Which mesh is the cheapest: from about how many places there are where.
+
+use std::collections::BTreeMap;
+
+use super::super::pattern::{Outline, Takes};
+use super::super::sites::{Piece, centres, half_diagonal};
+use super::bands::{Key, angles};
+use super::chebyshev::Arcs;
+use super::mesh::{ACROSS, Mesh};
+
+/// Heights of bands that are tried, in σ and in radians.
+const IN_SIGMA: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 6.0];
+const IN_RADIANS: [f64; 3] = [0.1, 0.2, 0.4];
+/// Bands higher than this have so long arcs between their nodes that there is nothing to gain.
+const HIGHEST: f64 = 1.2;
+/// Most patches: with more of them direct sums over nodes are not cheap.
+const MOST_PATCHES: usize = 1 << 10;
+/// Part of the tolerance that interpolation may use up, and as much again for patches that are too far to count.
+const SHARE: f64 = 1.0 / 4.0;
+/// Part of the tolerance that all errors may use up for a row with all weight around it.
+const MOST_OFF: f64 = 1.0 / 16.0;
+/// Part of all weight that a row has around it, if it is to be certified: few rows have less when σ is this wide.
+const COMMON: f64 = 1e-4;
+/// Multiplications between places and nodes that take as long as one pair of a direct sum: on 2026-11-18, with AVX-512, 0.06 ns and 1.5 ns.
+const MULTIPLICATIONS_PER_PAIR: f64 = 24.0;
+/// Side of the squares that places are counted in, in radians, by the angles.
+const SQUARE: f64 = 0.02;
+/// More patches than the middles of cubes are in have rows, but not twice as many.
+const MORE_PATCHES: u64 = 2;
+
+/// Where there are places, sources and targets.
+pub(super) struct Survey {
+    /// Their numbers by the squares that they are in, to the north and to the east.
+    squares: BTreeMap<[i32; 2], [f64; 2]>,
+    /// No arc is longer.
+    longest: f64,
+}
+
+/// What a mesh costs, in multiplications.
+struct Cost {
+    /// Between nodes, for each column.
+    nodes: f64,
+    /// Between places and nodes, for each column.
+    places: f64,
+    /// What direct sums would cost.
+    direct: f64,
+    patches: usize,
+}
+
+impl Survey {
+    pub(super) fn of(sources: &[[f64; 2]], targets: &[[f64; 2]], longest: f64) -> Self {
+        let mut squares: BTreeMap<[i32; 2], [f64; 2]> = BTreeMap::new();
+        for (role, places) in [sources, targets].into_iter().enumerate() {
+            // Neighbours come one after the other, along the curve that they are sorted by.
+            for run in places.chunk_by(|a, b| square(a) == square(b)) {
+                squares.entry(square(&run[0])).or_default()[role] += run.len() as f64;
+            }
+        }
+        Self { squares, longest }
+    }
+
+    /// Of rows that are counted in cubes: by the middles of these, and by their weights.
+    fn of_cubes(outline: &Outline) -> Self {
+        let cloud = centres(outline.cubes.iter().map(|cube| cube.at), outline.side);
+        let mut squares: BTreeMap<[i32; 2], [f64; 2]> = BTreeMap::new();
+        for (place, cube) in outline.cubes.iter().enumerate() {
+            let counts = squares.entry(square(&angles(&cloud, place))).or_default();
+            counts[0] += cube.weight;
+            counts[1] += if cube.targets { cube.weight } else { 0.0 };
+        }
+        let around = Piece::around(outline.cubes.iter().map(|cube| cube.at), outline.side);
+        Self { squares, longest: 2.0 * around.cap.radius }
+    }
+
+    /// The cheapest mesh, if it is cheaper than direct sums.
+    pub(super) fn cheapest(&self, sigma: f64, tolerance: f64) -> Option<Mesh> {
+        let saved = |mesh: Mesh| {
+            let cost = self.cost(&mesh)?;
+            // The mass and one column of values.
+            Some((cost.direct - cost.nodes - 2.0 * cost.places, mesh))
+        };
+        let best = self.meshes(sigma, tolerance).filter_map(saved).max_by(|a, b| a.0.total_cmp(&b.0))?;
+        (best.0 > 0.0).then_some(best.1)
+    }
+
+    /// All meshes by which rows would be certified.
+    pub(super) fn meshes(&self, sigma: f64, tolerance: f64) -> impl Iterator<Item = Mesh> {
+        let meshes = self.within(sigma, SHARE * COMMON * tolerance);
+        meshes.filter(move |mesh| mesh.off <= MOST_OFF * tolerance)
+    }
+
+    /// All meshes whose interpolation is off by no more than this.
+    fn within(&self, sigma: f64, off: f64) -> impl Iterator<Item = Mesh> {
+        let heights = IN_SIGMA.map(|height| height * sigma).into_iter().chain(IN_RADIANS);
+        let longest = self.longest;
+        heights.filter(|height| *height <= HIGHEST).flat_map(move |height| {
+            let short = longest + 2.0 * ACROSS * height;
+            [None, Some(short)].into_iter().filter_map(move |longest| Mesh::new(height, &Arcs { sigma, longest }, off))
+        })
+    }
+
+    /// What a mesh costs; none if it has too many patches.
+    fn cost(&self, mesh: &Mesh) -> Option<Cost> {
+        let mut patches: BTreeMap<Key, [f64; 2]> = BTreeMap::new();
+        for (square, counts) in &self.squares {
+            let middle = square.map(|number| (f64::from(number) + 0.5) * SQUARE);
+            let patch = patches.entry(mesh.bands.spot(middle).key).or_default();
+            (0..2).for_each(|role| patch[role] += counts[role]);
+        }
+        let (keys, counts): (Vec<Key>, Vec<[f64; 2]>) = patches.into_iter().unzip();
+        if keys.len() > MOST_PATCHES {
+            return None;
+        }
+        let near = mesh.near(&keys, &keys);
+        let nodes = mesh.nodes_of_a_patch() as f64;
+        let direct = |(target, near): (&[f64; 2], &Vec<u32>)| {
+            target[1] * near.iter().map(|source| counts[*source as usize][0]).sum::<f64>()
+        };
+        Some(Cost {
+            nodes: MULTIPLICATIONS_PER_PAIR * nodes * nodes * near.iter().map(Vec::len).sum::<usize>() as f64,
+            places: nodes * counts.iter().flatten().sum::<f64>(),
+            direct: MULTIPLICATIONS_PER_PAIR * counts.iter().zip(&near).map(direct).sum::<f64>(),
+            patches: keys.len(),
+        })
+    }
+}
+
+fn square(angles: &[f64; 2]) -> [i32; 2] {
+    angles.map(|angle| (angle / SQUARE).floor() as i32)
+}
+
+impl Mesh {
+    /// The cheapest one by which every row is certified that has so much mass around it.
+    pub(in crate::engine::fast) fn for_all(outline: &Outline, least: f64) -> Option<Self> {
+        let off = SHARE * outline.tolerance * least / outline.weight;
+        let survey = Survey::of_cubes(outline);
+        let costs = survey.within(outline.sigma, off).filter_map(|mesh| {
+            let cost = survey.cost(&mesh)?;
+            Some((cost.nodes + outline.rows as f64 * mesh.nodes_of_a_patch() as f64, mesh))
+        });
+        costs.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, mesh)| mesh)
+    }
+
+    /// What it takes for rows in these cubes.
+    pub(in crate::engine::fast) fn takes(&self, outline: &Outline) -> Option<Takes> {
+        let Cost { nodes, patches, .. } = Survey::of_cubes(outline).cost(self)?;
+        let row = self.nodes_of_a_patch();
+        // Sums and what is lost of them, the same in one piece, and the field.
+        Some(Takes { bytes: 4 * 8 * MORE_PATCHES * (patches * row) as u64, row: row as f64, nodes })
+    }
+}
+
+/// Cubes between all of which distances are looked at.
+const MOST_CUBES: usize = 1 << 12;
+
+/// The mass around every target is no less than this, by the cubes that rows are counted in.
+pub(in crate::engine::fast) fn least_mass(outline: &Outline) -> f64 {
+    // Rows of other groups are not around it, but every row is a source of weight one itself.
+    if outline.groups > 1 {
+        return 1.0;
+    }
+    let (cubes, side) = coarse(outline);
+    let (centres, off) = (centres(cubes.keys().copied(), side), 2.0 * half_diagonal(side));
+    let mass = |target: usize| {
+        let here = centres.place::<3>(target);
+        let term = |(source, (_, weight)): (usize, &(bool, f64))| {
+            let squared: f64 = (0..3).map(|k| (centres.axes[k][source] - here[k]).powi(2)).sum();
+            let arc = 2.0 * (0.5 * (squared.sqrt() + off)).min(1.0).asin();
+            weight * (-0.5 * (arc / outline.sigma).powi(2)).exp()
+        };
+        cubes.values().enumerate().map(term).sum::<f64>()
+    };
+    let targets = cubes.values().enumerate().filter(|(_, (targets, _))| *targets);
+    // A little less, for roundings of the sums themselves.
+    (1.0 - 1e-9) * targets.map(|(target, _)| mass(target)).fold(f64::INFINITY, f64::min).max(1.0)
+}
+
+/// Whether there are targets, and the weight, in cubes that are few enough; and their side.
+fn coarse(outline: &Outline) -> (BTreeMap<[i64; 3], (bool, f64)>, f64) {
+    let mut ratio = 1;
+    loop {
+        let mut cubes: BTreeMap<[i64; 3], (bool, f64)> = BTreeMap::new();
+        for cube in outline.cubes {
+            let (targets, weight) = cubes.entry(cube.at.map(|number| number.div_euclid(ratio))).or_default();
+            (*targets, *weight) = (*targets || cube.targets, *weight + cube.weight);
+        }
+        if cubes.len() <= MOST_CUBES {
+            return (cubes, outline.side * ratio as f64);
+        }
+        ratio *= 2;
+    }
+}
