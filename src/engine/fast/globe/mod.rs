@@ -202,4 +202,10 @@ mod tests {
         // Arcs of half a turn have a kink, which images can smooth as long as they are hardly heard.
         assert!(found.iter().all(|found| *found >= 3) && found[4] == 15, "{found:?}");
     }
+
+    #[test]
+    fn there_are_no_patches_for_narrow_kernels() {
+        let survey = Survey::of(&[[0.5, 0.5]], &[[0.5, 0.5]], 0.0);
+        assert_eq!([1e-3, 1e-9, 1e-100].map(|sigma| survey.meshes(sigma, 1e-2).count()), [0; 3]);
+    }
 }

@@ -1,6 +1,7 @@
 //! Which mesh is the cheapest: from about how many places there are where.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use super::super::pattern::{Outline, Takes};
 use super::super::sites::{Piece, centres, half_diagonal};
@@ -11,8 +12,8 @@ use super::mesh::{ACROSS, Mesh};
 /// Heights of bands that are tried, in σ and in radians.
 const IN_SIGMA: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 6.0];
 const IN_RADIANS: [f64; 3] = [0.1, 0.2, 0.4];
-/// Bands higher than this have so long arcs between their nodes that there is nothing to gain.
-const HIGHEST: f64 = 1.2;
+/// Lower bands would be too many, whatever is in them, and higher ones have so long arcs between their nodes that there is nothing to gain.
+const HEIGHTS: RangeInclusive<f64> = 0.02..=1.2;
 /// Most patches: with more of them direct sums over nodes are not cheap.
 const MOST_PATCHES: usize = 1 << 10;
 /// Part of the tolerance that interpolation may use up, and as much again for patches that are too far to count.
@@ -93,7 +94,7 @@ impl Survey {
     fn within(&self, sigma: f64, off: f64) -> impl Iterator<Item = Mesh> {
         let heights = IN_SIGMA.map(|height| height * sigma).into_iter().chain(IN_RADIANS);
         let longest = self.longest;
-        heights.filter(|height| *height <= HIGHEST).flat_map(move |height| {
+        heights.filter(|height| HEIGHTS.contains(height)).flat_map(move |height| {
             let short = longest + 2.0 * ACROSS * height;
             [None, Some(short)].into_iter().filter_map(move |longest| Mesh::new(height, &Arcs { sigma, longest }, off))
         })
