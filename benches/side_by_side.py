@@ -98,7 +98,7 @@ def metres_and_degrees(where, runs):
     print("| rows | σ | seconds | σ | seconds | metres / degrees |")
     print("| --- | --- | ---: | --- | ---: | ---: |")
     rows = f"{int(where.name):,} + {int(where.name):,}"
-    for sigmas in (("100m", "0.001deg"), ("1km", "0.01deg"), ("10km", "0.1deg"), ("100km", "1deg")):
+    for sigmas in (("100m", "0.001deg"), ("1km", "0.01deg"), ("10km", "0.1deg"), ("100km", "1deg"), ("400km", "4deg"), ("1000km", "10deg"), ("3000km", "30deg")):
         reports = [[geosmooth(where, sigma, "--engine", "fast")[0] for sigma in sigmas] for _ in range(runs)]
         metres, degrees = (min(map(plan_and_apply, of_sigma)) for of_sigma in zip(*reports))
         print(f"| {rows} | {sigmas[0]} | {metres:.3f} | {sigmas[1]} | {degrees:.3f} | {metres / degrees:.2f} |", flush=True)

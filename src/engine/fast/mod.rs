@@ -11,7 +11,8 @@
 //! E ≤ ρ D + η √(W D) + (what direct sums left out) + rounding
 //! ```
 //!
-//! for every row, whatever lies around it. Rows that miss the tolerance by this are summed again, directly, over all
+//! for every row, whatever lies around it. On the sphere lattices lie in charts ([`atlas`]); for σ too wide for those there are patches with
+//! nodes of their own ([`globe`]). Rows that miss the tolerance by this are summed again, directly, over all
 //! sources within the radius that surely keeps it.
 
 mod atlas;

@@ -15,6 +15,7 @@ pub(super) const ACROSS: f64 = 2.0;
 /// How far the angles of a place and of a node may put them from where they are, in radians: some roundings of angles up to 2π.
 const PLACE_OFF: f64 = 4e-15;
 const NODE_OFF: f64 = 2e-15;
+
 /// The sphere in patches, for one σ.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::engine::fast) struct Mesh {
