@@ -2,13 +2,15 @@
 
     make python-venv && target/python-venv/bin/pip install -r benches/requirements.txt
     target/python-venv/bin/python benches/scale_model.py > benches/results/DATE-scale-model-CPU.md
+    target/python-venv/bin/python benches/scale_model.py --plan          plans alone, with the seconds that were fitted last
 
 How space is cut is not modelled but done: the census of a real set of rows, joined with itself until it counts as many as asked for, goes through
 the partitioning code of the package. So tiles, copies of rows, bytes moved and memory of a task are what a run would have. What is fitted is
 time: processor seconds = a · rows + b · rows in all tiles + m · multiplications on lattices, with a b of its own for metres, to runs of the command under
-a small memory limit. Larger runs, and widths that the fit has not seen, are held out.
+a small memory limit. Larger runs, and widths that the fit has not seen, are held out. Rows of crowds count as rows in tiles and have their multiplications besides; no run of the fit has any.
 """
 
+import argparse
 import json
 import math
 import os
@@ -16,6 +18,7 @@ import pickle
 import resource
 import subprocess
 import tempfile
+import time
 from datetime import date
 from pathlib import Path
 
@@ -33,8 +36,9 @@ LIMIT_PER_ROW, LEAST_LIMIT = 40, 256 << 20
 TOLERANCE = 1e-6
 SAMPLE = 2_000_000
 PLANS = [(rows, sigma) for rows in (1e9, 1e11) for sigma in ("100m", "500m", "0.01deg", "1deg")]
-# Tried one after the other until rows fit.
-MEMORY_PER_TASK = [gib << 30 for gib in (4, 16, 64, 256)]
+# What the last fit found (benches/results/2026-11-18-scale-model-epyc-avx512.md): seconds for each row, each row in tiles in degrees and in metres, and each multiplication.
+FITTED = np.array([0.40e-6, 0.64e-6, 1.39e-6, 0.117e-9])
+MEMORY_PER_TASK = [gib << 30 for gib in (4, 16, 64)]
 # Cubes of space with rows in them beyond which Spark does not look for lattices.
 MOST_CELLS = 1 << 15
 # Place and value of a guest, its tile and its role; a row at home has all its columns besides, here a hundred bytes.
@@ -63,19 +67,19 @@ def grown(counted, rows):
 
 
 def chosen(counted, values, memory, most_cells=math.inf):
-    """The way that is chosen: its name, tiles, rows in all of them, and multiplications; or what is in the way."""
+    """The way that is chosen: its name, tiles, crowds, rows in all of them, and multiplications; or what is in the way."""
     few = counted.occupied <= most_cells
     blueprint = _core.Blueprint.laid_out(counted, 1.0, TOLERANCE, [values], False, memory) if few else None
     try:
-        tiles = _core.Partition(counted, 1.0, TOLERANCE, memory, 1, False).tiles
-    except Exception as error:
-        tiles = None
+        cut = _core.Partition.with_crowds(counted, 1.0, TOLERANCE, memory, [values], False)
+    except MemoryError as error:
         if blueprint is None:
             return {"way": "refused", "why": str(error).splitlines()[0]}
-    copies = sum(sources for _, sources in tiles) if tiles else float("inf")
-    if blueprint is not None and blueprint.multiplications <= MULTIPLICATIONS_PER_COPY * copies:
-        return {"way": "moments", "tiles": 0, "copies": 0, "multiplications": blueprint.multiplications, "largest": 0}
-    return {"way": "tiles", "tiles": len(tiles), "copies": copies, "multiplications": 0, "largest": max(sources for _, sources in tiles)}
+        cut = None
+    copies = sum(sources for _, sources in cut.tiles) if cut else 0
+    if blueprint is not None and (cut is None or blueprint.multiplications <= MULTIPLICATIONS_PER_COPY * copies + cut.multiplications):
+        return {"way": "moments", "tiles": 0, "crowds": 0, "copies": 0, "multiplications": blueprint.multiplications}
+    return {"way": "tiles", "tiles": len(cut.tiles), "crowds": len(cut.crowds), "copies": copies, "multiplications": cut.multiplications}
 
 
 def run(folder, rows, sigma):
@@ -94,15 +98,21 @@ def features(rows, sigma, way):
     return [2 * rows, *copies, way["multiplications"]]
 
 
+def data(folder, rows):
+    """The folder of a set of so many rows of each kind, made if it is not there."""
+    where = folder / str(rows)
+    where.mkdir(exist_ok=True)
+    for seed, name in enumerate(("train.parquet", "test.parquet")):
+        if not (where / name).exists():
+            write(where / name, rows, seed)
+    return where
+
+
 def measure(folder, runs):
     """For each run its rows and σ, the way, what the model sees of it, and its seconds."""
     measured = []
     for rows in sorted({rows for rows, _ in runs}):
-        where = folder / str(rows)
-        where.mkdir(exist_ok=True)
-        for seed, name in enumerate(("train.parquet", "test.parquet")):
-            if not (where / name).exists():
-                write(where / name, rows, seed)
+        where = data(folder, rows)
         for sigma in [sigma for count, sigma in runs if count == rows]:
             seconds, report, limit = run(where, rows, sigma)
             counted, values = census(where, sigma)
@@ -137,39 +147,54 @@ def table_of_runs(measured, coefficients):
 
 
 def table_of_plans(folder, coefficients):
-    print("| rows of each kind | σ | way | tiles | copies of a row | moved between machines | memory of a task | core-hours |")
-    print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    print("| rows of each kind | σ | memory of a task | way | tiles | crowds | copies of a row | moved between machines | core-hours | seconds to plan |")
+    print("| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for rows, sigma in PLANS:
         counted, values = census(folder, sigma)
         counted = grown(counted, rows)
         for memory in MEMORY_PER_TASK:
+            begin = time.perf_counter()
             way = chosen(counted, values, memory // 2, MOST_CELLS)
-            if way["way"] != "refused":
+            line = planned(counted.rows[0], sigma, memory, way, coefficients)
+            print(f"{line} {time.perf_counter() - begin:.1f} |", flush=True)
+            if way["way"] == "moments":
                 break
-        else:
-            print(f"| {rows:.0e} | {sigma} | refused: {way['why']} | | | | | |", flush=True)
-            continue
-        counts = counted.rows[0]
-        moved = way["copies"] * GUEST_BYTES + (counts * HOME_BYTES if way["way"] == "tiles" else 0)
-        hours = float(np.dot(features(counts, sigma, way), coefficients)) / 3600
-        shown = f"{way['tiles']:,} | {way['copies'] / (2 * counts):.2f} | {moved / 1e12:.2f} TB" if way["way"] == "tiles" else "- | - | moments alone"
-        print(f"| {counts:.1e} | {sigma} | {way['way']} | {shown} | {memory >> 30} GiB | {hours:,.1f} |", flush=True)
+
+
+def planned(rows, sigma, memory, way, coefficients):
+    """A line of the table."""
+    line = f"| {rows:.1e} | {sigma} | {memory >> 30} GiB |"
+    if way["way"] == "refused":
+        return f"{line} refused: {way['why']} | | | | | |"
+    moved = way["copies"] * GUEST_BYTES + (rows * HOME_BYTES if way["way"] == "tiles" else 0)
+    hours = float(np.dot(features(rows, sigma, way), coefficients)) / 3600
+    shown = f"{way['tiles']:,} | {way['crowds']:,} | {way['copies'] / (2 * rows):.2f} | {moved / 1e12:.2f} TB" if way["way"] == "tiles" else "- | - | - | moments alone"
+    return f"{line} {way['way']} | {shown} | {hours:,.1f} |"
+
+
+def fit_and_check(folder):
+    """Coefficients, and how good they are."""
+    fit, held_out = measure(folder, FIT), measure(folder, HELD_OUT)
+    coefficients = fitted(fit)
+    a, b, on_sphere, m = coefficients
+    print(f"seconds = {a * 1e6:.2f} µs · rows + {b * 1e6:.2f} µs · rows in tiles ({on_sphere * 1e6:.2f} µs in metres) + {m * 1e9:.3f} ns · multiplications\n")
+    print("## Runs that the model was fitted to\n")
+    table_of_runs(fit, coefficients)
+    print("\n## Runs that it has not seen\n")
+    table_of_runs(held_out, coefficients)
+    return coefficients
 
 
 def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--plan", action="store_true", help="plans alone")
+    plan = parser.parse_args().plan
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(os.environ.get("SCALE_DATA", temporary))
-        fit, held_out = measure(folder, FIT), measure(folder, HELD_OUT)
-        coefficients = fitted(fit)
-        a, b, on_sphere, m = coefficients
         print(f"# What smoothing costs, {date.today()}\n\n{cpu()}. Processor seconds of the whole command, Parquet to Parquet, one run each.\n")
-        print(f"seconds = {a * 1e6:.2f} µs · rows + {b * 1e6:.2f} µs · rows in tiles ({on_sphere * 1e6:.2f} µs in metres) + {m * 1e9:.3f} ns · multiplications\n")
-        print("## Runs that the model was fitted to\n")
-        table_of_runs(fit, coefficients)
-        print("\n## Runs that it has not seen\n")
-        table_of_runs(held_out, coefficients)
+        coefficients = FITTED if plan else fit_and_check(folder)
         print("\n## What it says of more rows\n\nThe country of the benchmark, with more houses in it.\n")
-        table_of_plans(folder / str(SAMPLE), coefficients)
+        table_of_plans(data(folder, SAMPLE), coefficients)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ use pyo3::types::{PyDict, PyType};
 
 use crate::rows::{Held, Rows, parsed, raised, role, told};
 use crate::travel::{Pickle, packed, unpacked};
+use crate::wide::Blueprint;
 
 /// Rows counted in cubes of space.
 #[pyclass(module = "geosmooth._core")]
@@ -105,7 +106,45 @@ impl Partition {
         Ok(Self { sigma: census.sigma.clone(), cut: py.detach(cut).map_err(raised)? })
     }
 
-    /// Rows that each tile smooths, and rows that it sums over.
+    /// The same with crowds where that does not fit, or would be more work, for columns with these ranges.
+    #[staticmethod]
+    fn with_crowds(
+        py: Python<'_>,
+        census: &Census,
+        label_weight: f64,
+        tolerance: f64,
+        memory: u64,
+        ranges: Vec<(f64, f64)>,
+        certificate: bool,
+    ) -> PyResult<Self> {
+        let counted = &census.counted;
+        let capacity = Capacity::for_smoothing(memory, counted.metric(), ranges.len(), certificate);
+        let sigma = parsed(&census.sigma)?;
+        let cut = || {
+            let (weight, ranges) = (label_weight, &ranges);
+            partition::Partition::with_crowds(counted, sigma, weight, tolerance, &capacity, ranges, certificate)
+        };
+        Ok(Self { sigma: census.sigma.clone(), cut: py.detach(cut).map_err(raised)? })
+    }
+
+    /// The tiles of each crowd, from the first to one after the last. They come after all others.
+    #[getter]
+    fn crowds(&self) -> Vec<(u32, u32)> {
+        self.cut.crowds().iter().map(|crowd| (crowd.tiles().start, crowd.tiles().end)).collect()
+    }
+
+    /// What the rows of a crowd are added up by.
+    fn blueprint(&self, crowd: usize) -> Blueprint {
+        Blueprint::new(self.sigma.clone(), self.cut.crowds()[crowd].blueprint().clone())
+    }
+
+    /// Multiplications on the lattices of crowds, about.
+    #[getter]
+    fn multiplications(&self) -> f64 {
+        self.cut.multiplications()
+    }
+
+    /// Rows that each tile smooths, and rows that are in it.
     #[getter]
     fn tiles(&self) -> Vec<(u64, u64)> {
         self.cut.tiles().iter().map(|tile| (tile.targets, tile.sources)).collect()

@@ -2,7 +2,7 @@
 //! rows wherever they are.
 
 use geosmooth::cli::call::in_threads;
-use geosmooth::partition;
+use geosmooth::{Error, Places, partition};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
 
@@ -15,6 +15,12 @@ use crate::travel::{Pickle, packed, unpacked};
 pub(crate) struct Blueprint {
     sigma: String,
     laid: partition::Blueprint,
+}
+
+impl Blueprint {
+    pub(crate) fn new(sigma: String, laid: partition::Blueprint) -> Self {
+        Self { sigma, laid }
+    }
 }
 
 #[pymethods]
@@ -36,7 +42,7 @@ impl Blueprint {
             let laid = partition::Blueprint::new(counted, sigma, label_weight, tolerance, &ranges, limit)?;
             if certificate { laid.with_n_effective(counted, limit) } else { Some(laid) }
         });
-        Ok(laid.map(|laid| Self { sigma: census.sigma.clone(), laid }))
+        Ok(laid.map(|laid| Self::new(census.sigma.clone(), laid)))
     }
 
     /// Multiplications of the whole job, about.
@@ -73,13 +79,14 @@ impl Moments {
     }
 
     fn add(&mut self, py: Python<'_>, blueprint: &Blueprint, rows: Rows<'_>, labelled: bool) -> PyResult<()> {
-        let (places, columns) = rows.held(parsed(&blueprint.sigma)?)?;
-        let sums = &mut self.sums;
-        let work = || {
-            let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-            sums.add(&blueprint.laid, &places, role(labelled), &columns)
-        };
-        py.detach(|| in_threads(Some(1), work)).map_err(raised)
+        self.with(py, blueprint, &rows, |sums, places, columns| {
+            sums.add(&blueprint.laid, places, role(labelled), columns)
+        })
+    }
+
+    /// Adds rows to predict that are smoothed elsewhere.
+    fn add_guests(&mut self, py: Python<'_>, blueprint: &Blueprint, rows: Rows<'_>) -> PyResult<()> {
+        self.with(py, blueprint, &rows, |sums, places, columns| sums.add_guests(&blueprint.laid, places, columns))
     }
 
     fn join(&mut self, other: &Self) -> PyResult<()> {
@@ -104,6 +111,25 @@ impl Moments {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickledBytes<'py>> {
         Ok((py.get_type::<Self>().getattr("unpickled")?, (packed(py, &self.sums)?,)))
+    }
+}
+
+impl Moments {
+    /// Does something with rows that are out of Python's hands.
+    fn with(
+        &mut self,
+        py: Python<'_>,
+        blueprint: &Blueprint,
+        rows: &Rows<'_>,
+        work: impl FnOnce(&mut partition::Moments, &Places, &[&[f64]]) -> Result<(), Error> + Send,
+    ) -> PyResult<()> {
+        let (places, columns) = rows.held(parsed(&blueprint.sigma)?)?;
+        let sums = &mut self.sums;
+        let work = || {
+            let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+            work(sums, &places, &columns)
+        };
+        py.detach(|| in_threads(Some(1), work)).map_err(raised)
     }
 }
 

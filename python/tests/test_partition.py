@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from geosmooth._core import Census, Partition, bytes_of
+from geosmooth._core import Census, Moments, Partition, bytes_of
 
 
 def some_rows(count, seed, groups=None):
@@ -50,6 +50,27 @@ def test_turns_deal_out_a_crowd():
         _, tile, home = partition.visits(rows, False, np.full(1000, turn))
         homes.append(set(tile[home]))
     assert len(homes[0]) == len(homes[1]) == 1 and homes[0] != homes[1]
+
+
+def test_a_crowd_shares_its_sources():
+    random = np.random.default_rng(8)
+    town = {"axes": [random.normal(0, 2, 3000) for _ in range(2)], "groups": None, "values": [random.normal(0, 1, 3000)]}
+    counted, asked = census(town), (1.0, 1e-6, 400_000)
+    with pytest.raises(MemoryError, match="a tile with all rows that reach it"):
+        Partition(counted, *asked, 1, False)
+    partition = pickle.loads(pickle.dumps(Partition.with_crowds(counted, *asked, [(-5.0, 5.0)], False)))
+    assert partition.deals and partition.multiplications > 0
+    ((first, end),) = partition.crowds
+    row, tile, home = partition.visits(town, False, np.arange(3000))
+    assert (sorted(row), end - first) == (list(range(3000)), len(partition.tiles)) and home.all()
+    blueprint, moments = partition.blueprint(0), Moments()
+    for which in range(first, end):
+        part, guests = (town | {name: [values[rows] for values in town[name]] for name in ("axes", "values")}
+                        for rows in np.split(row[tile == which], [100]))  # fmt: skip
+        moments.add(blueprint, part, False)
+        moments.add_guests(blueprint, guests)
+    bounds = moments.field(blueprint).smooth(blueprint, 1.0, part)["bounds"][0]
+    assert len(bounds) == 100 and bounds.max() <= 1e-5
 
 
 def test_rows_that_were_not_counted():

@@ -93,6 +93,20 @@ def test_one_place_with_half_of_all_rows(spark, in_tiles):
     assert partition.deals and len(partition.tiles) > 2
 
 
+@pytest.mark.parametrize(
+    "options", [{"sigma": "1km"}, {"sigma": "0.01deg", "group": "market"}], ids=["metres", "groups"]
+)
+def test_more_rows_in_reach_of_each_other_than_a_task_holds(spark, in_tiles, options):
+    markets = pa.array(np.where(np.arange(9000) % 10 == 1, "few", "many"))
+    test, train = (rows(9000, seed).append_column("market", markets) for seed in (5, 6))
+    frames = [spark.createDataFrame(table).repartition(5) for table in (test, train)]
+    smoothed = geosmooth.spark.smooth(*frames, **ASKED, **options, certificate=True, memory_per_task="3MiB")
+    found = check(smoothed, test, train, **ASKED, **options)
+    assert values(found, "model_error_bound").max() <= EPSILON * spread(test, train)
+    partition = in_tiles[0].partition
+    assert any(end - first > 4 for first, end in partition.crowds) and partition.crowds[0][0] > 0
+
+
 def test_empty_partitions_and_frames(spark):
     test, train = rows(4, 7), rows(3, 8)
     frames = [spark.createDataFrame(table).repartition(6) for table in (test, train)]

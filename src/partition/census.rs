@@ -1,7 +1,7 @@
 //! How many rows there are where.
 
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -38,7 +38,7 @@ impl Count {
         self.to_predict + self.labelled
     }
 
-    fn add(&mut self, other: Self) {
+    pub(super) fn add(&mut self, other: Self) {
         self.to_predict += other.to_predict;
         self.labelled += other.labelled;
     }
@@ -147,11 +147,6 @@ impl Census {
         self.cells
             .values()
             .fold((0, 0), |(to_predict, labelled), count| (to_predict + count.to_predict, labelled + count.labelled))
-    }
-
-    /// Groups that cells tell apart; one if there is no row.
-    pub(crate) fn groups(&self) -> usize {
-        self.cells.keys().map(|cell| cell.group).collect::<FxHashSet<i64>>().len().max(1)
     }
 
     /// Cells with rows in them: about as many as the space with rows has squares or cubes of side σ, as far as they are allowed.

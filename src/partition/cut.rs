@@ -1,7 +1,10 @@
 //! Cutting cells into tiles: in halves, until each with all that is in reach of it fits.
 
+use std::convert::Infallible;
+
+use super::capacity::Capacity;
 use super::census::{Cell, Count};
-use super::tiles::Capacity;
+use super::wide::Blueprint;
 use crate::error::Error;
 
 /// Cells that are smoothed together, and those within reach of them.
@@ -12,7 +15,7 @@ pub(super) struct Draft {
     pub(super) near: Vec<u32>,
     pub(super) targets: u64,
     pub(super) sources: u64,
-    /// In how many parts its targets are smoothed; each needs all sources.
+    /// In how many parts its targets are smoothed; each needs all sources, or their moments.
     pub(super) parts: u64,
 }
 
@@ -26,26 +29,25 @@ pub(super) struct Cutter<'a> {
 
 /// Copies of rows in all tiles together, as a multiple of the rows, beyond which cutting is given up: halos hold everything.
 const MOST_COPIES: u64 = 64;
+/// Homes that are near what one of them is near.
+const CLUMP: usize = 4;
 
 impl Cutter<'_> {
-    /// All tiles.
+    /// Cells with rows to predict.
+    pub(super) fn homes(&self) -> Vec<u32> {
+        (0..self.cells.len() as u32).filter(|cell| self.count(*cell).to_predict > 0).collect()
+    }
+
+    /// Tiles that hold all rows within reach.
     ///
     /// # Errors
     /// If the sources of a single cell do not fit, or halos would hold everything many times.
-    pub(super) fn tiles(&self) -> Result<Vec<Draft>, Error> {
+    pub(super) fn by_rows(&self, homes: Vec<u32>) -> Result<Vec<Draft>, Error> {
         let rows: u64 = self.cells.iter().map(|(_, count)| count.all()).sum();
-        let homes: Vec<u32> = (0..self.cells.len() as u32).filter(|cell| self.count(*cell).to_predict > 0).collect();
-        let mut open = vec![(homes, (0..self.cells.len() as u32).collect::<Vec<u32>>())];
         let (mut tiles, mut copies) = (Vec::new(), 0);
-        while let Some((homes, candidates)) = open.pop() {
-            if homes.is_empty() {
-                continue;
-            }
-            let mut draft = self.draft(homes, &candidates);
+        self.cut(homes, self.everywhere(), |mut draft| {
             if draft.homes.len() > 1 && !self.capacity.holds(draft.targets, draft.sources) {
-                let (first, second) = self.halves(draft.homes);
-                open.extend([(second, draft.near.clone()), (first, draft.near)]);
-                continue;
+                return Ok(Some(draft));
             }
             draft.parts = self.capacity.parts(draft.targets, draft.sources)?;
             copies += draft.sources * draft.parts;
@@ -53,8 +55,69 @@ impl Cutter<'_> {
                 return Err(self.capacity.too_small(copies));
             }
             tiles.push(draft);
-        }
+            Ok(None)
+        })?;
         Ok(tiles)
+    }
+
+    /// Homes around which tiles have room for several cells, and those around which there are too many rows.
+    pub(super) fn told_apart(&self) -> (Vec<u32>, Vec<u32>) {
+        let (mut roomy, mut crowded) = (Vec::new(), Vec::new());
+        let Ok(()) = self.cut::<Infallible>(self.homes(), self.everywhere(), |draft| {
+            match draft.homes.len() {
+                _ if self.capacity.has_room_beside(draft.sources) => roomy.extend(draft.homes),
+                1 => crowded.extend(draft.homes),
+                _ => return Ok(Some(draft)),
+            }
+            Ok(None)
+        });
+        (roomy, crowded)
+    }
+
+    /// Sets of homes with their lattices, as large as there are any; and homes for which there are none.
+    pub(super) fn by_moments(
+        &self,
+        homes: Vec<u32>,
+        lattices: impl Fn(&Draft) -> Option<Blueprint>,
+    ) -> (Vec<(Draft, Blueprint)>, Vec<u32>) {
+        let (mut crowds, mut left) = (Vec::new(), Vec::new());
+        let Ok(()) = self.cut::<Infallible>(homes, self.everywhere(), |draft| {
+            let mut draft = self.tightened(draft);
+            match lattices(&draft) {
+                Some(blueprint) => {
+                    draft.parts = self.capacity.shares(draft.targets, draft.sources);
+                    crowds.push((draft, blueprint));
+                }
+                None if draft.homes.len() == 1 => left.extend(draft.homes),
+                None => return Ok(Some(draft)),
+            }
+            Ok(None)
+        });
+        (crowds, left)
+    }
+
+    /// Halves some homes until each set is taken, which are near some of the candidates. Those that are given back are halved.
+    fn cut<E>(
+        &self,
+        homes: Vec<u32>,
+        candidates: Vec<u32>,
+        mut take: impl FnMut(Draft) -> Result<Option<Draft>, E>,
+    ) -> Result<(), E> {
+        let mut open = vec![(homes, candidates)];
+        while let Some((homes, candidates)) = open.pop() {
+            if homes.is_empty() {
+                continue;
+            }
+            if let Some(draft) = take(self.draft(homes, &candidates))? {
+                let (first, second) = self.halves(draft.homes);
+                open.extend([(second, draft.near.clone()), (first, draft.near)]);
+            }
+        }
+        Ok(())
+    }
+
+    fn everywhere(&self) -> Vec<u32> {
+        (0..self.cells.len() as u32).collect()
     }
 
     fn count(&self, cell: u32) -> Count {
@@ -63,10 +126,29 @@ impl Cutter<'_> {
 
     fn draft(&self, homes: Vec<u32>, candidates: &[u32]) -> Draft {
         let bounds = self.bounds(&homes);
-        let near: Vec<u32> = candidates.iter().copied().filter(|cell| self.is_near(&bounds, *cell)).collect();
+        let near = candidates.iter().copied().filter(|cell| self.is_near(&bounds, *cell)).collect();
+        self.counted(homes, near)
+    }
+
+    fn counted(&self, homes: Vec<u32>, near: Vec<u32>) -> Draft {
         let targets = homes.iter().map(|cell| self.count(*cell).to_predict).sum();
         let sources = near.iter().map(|cell| self.count(*cell).all()).sum();
         Draft { homes, near, targets, sources, parts: 1 }
+    }
+
+    /// The same without cells that are near the box around all homes, but near none of them: a large set has holes.
+    fn tightened(&self, draft: Draft) -> Draft {
+        let mut near = Vec::new();
+        let Ok(()) = self.cut::<Infallible>(draft.homes.clone(), draft.near, |part| {
+            if part.homes.len() > CLUMP {
+                return Ok(Some(part));
+            }
+            near.extend(part.near);
+            Ok(None)
+        });
+        near.sort_unstable();
+        near.dedup();
+        self.counted(draft.homes, near)
     }
 
     /// Lowest and highest numbers of some cells.

@@ -3,14 +3,22 @@
 //! A [`Census`] counts rows in cubes of space, in one pass and in any number of places at once. From it a [`Partition`] cuts space into tiles, small where
 //! rows are many. Each row to predict has one home tile; tiles within reach of it have it as a guest. What is farther than
 //! the reach from all rows of a tile carries so little that its weight alone bounds the error: that joins the certificate, and the promise is
-//! the same as with all rows at hand. Where σ is so wide that tiles would have everything in common, a [`Blueprint`] lays out lattices
+//! the same as with all rows at hand. Where more rows are within reach of one place than memory holds, tiles form a [`Crowd`] and share what their rows
+//! add up to. Where σ is so wide that tiles would have everything in common, a [`Blueprint`] lays out lattices for all rows
 //! instead, on which [`Moments`] of rows add up to a [`Field`].
 
+mod capacity;
 mod census;
+mod crowd;
 mod cut;
+mod ground;
+mod stay;
 mod tiles;
 mod wide;
 
+pub use self::capacity::Capacity;
 pub use self::census::{Census, Role};
-pub use self::tiles::{Capacity, Partition, Tile, Visit};
+pub use self::crowd::Crowd;
+pub use self::stay::Visit;
+pub use self::tiles::{Partition, Tile};
 pub use self::wide::{Blueprint, Field, Moments};

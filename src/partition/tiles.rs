@@ -4,99 +4,24 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::census::{Cell, Census, Role, cells_of, width};
+use super::capacity::Capacity;
+use super::census::{Cell, Census, Count, Role, cells_of, width};
+use super::crowd::{Crowd, Lattices};
 use super::cut::{Cutter, Draft};
+use super::stay::{Stay, Visit, settle, settle_crowd};
+use super::wide::Blueprint;
 use crate::error::Error;
 use crate::points::Places;
 use crate::smoother::SHARE_BEYOND;
 use crate::space::{Metric, Sigma};
-
-/// How many rows a tile may have.
-#[derive(Clone, Copy, Debug)]
-pub struct Capacity {
-    /// Memory for one tile.
-    pub bytes: u64,
-    /// Bytes for each row that it smooths, in addition to those for being a source.
-    pub per_target: u64,
-    /// Bytes for each row that it sums over.
-    pub per_source: u64,
-}
-
-/// Bytes of the fast engine for each source and each target.
-const ENGINE: u64 = 76;
-
-impl Capacity {
-    /// For tiles that [`smooth_tile`](crate::smooth_tile) smooths within so many bytes: so many columns of predictions, and effective
-    /// sources too if asked for.
-    #[must_use]
-    pub fn for_smoothing(bytes: u64, metric: Metric, columns: usize, n_effective: bool) -> Self {
-        let (axes, columns, plans) = (metric.axes() as u64, columns as u64, 1 + u64::from(n_effective));
-        // As a scene lays them out, and as they come in.
-        let per_source = 2 * (8 * axes + 16) + plans * ENGINE + 8 * (4 + columns);
-        let per_target = 8 * axes + 12 + plans * (ENGINE + 32) + 64 * (1 + columns);
-        Self { bytes, per_target, per_source }
-    }
-
-    fn need(&self, targets: u64, sources: u64) -> u64 {
-        targets.saturating_mul(self.per_target).saturating_add(sources.saturating_mul(self.per_source))
-    }
-
-    pub(super) fn holds(&self, targets: u64, sources: u64) -> bool {
-        self.need(targets, sources) <= self.bytes
-    }
-
-    /// In how many parts the targets fit beside all sources.
-    pub(super) fn parts(&self, targets: u64, sources: u64) -> Result<u64, Error> {
-        match self.bytes.checked_sub(self.need(0, sources)) {
-            Some(left) if left >= self.per_target => Ok(targets.div_ceil(left / self.per_target).max(1)),
-            _ => Err(self.too_small(sources)),
-        }
-    }
-
-    pub(super) fn too_small(&self, sources: u64) -> Error {
-        let what = "a tile with all rows that reach it".to_owned();
-        Error::Memory { what, need: self.need(1, sources), limit: self.bytes }
-    }
-}
 
 /// A piece of space whose rows are smoothed together.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Tile {
     /// Rows that it smooths, about: where a crowded cell is smoothed in parts, they share them out.
     pub targets: u64,
-    /// Rows within reach, its own among them.
+    /// Rows that are in it, its own among them: all within reach, or its share of those of a [`Crowd`].
     pub sources: u64,
-}
-
-/// One row in one tile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Visit {
-    /// The row, as it stands among the places.
-    pub row: u32,
-    /// The tile.
-    pub tile: u32,
-    /// Whether the tile smooths it; otherwise it is only a source there.
-    pub at_home: bool,
-}
-
-/// Where the rows of a cell go.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Stay {
-    /// The tile that smooths its rows to predict, and the tiles after it among which they are shared out.
-    home: u32,
-    parts: u32,
-    /// Other tiles that need its rows.
-    guest_of: Vec<u32>,
-}
-
-impl Stay {
-    /// Every tile that a row of the cell is in. Rows are dealt out among the parts of a crowded one, by their turns.
-    fn visits(&self, row: usize, role: Role, turn: u64) -> impl Iterator<Item = Visit> {
-        let home = self.home + (turn % u64::from(self.parts.max(1))) as u32;
-        let is_target = role == Role::ToPredict;
-        let tiles = (self.home..self.home + self.parts).chain(self.guest_of.iter().copied());
-        tiles.map(move |tile| Visit { row: row as u32, tile, at_home: is_target && tile == home })
-    }
 }
 
 /// Space cut into tiles.
@@ -124,11 +49,56 @@ pub struct Partition {
     side: f64,
     stays: FxHashMap<Cell, Stay>,
     tiles: Vec<Tile>,
+    /// Those of the last tiles that share their sources.
+    crowds: Vec<Crowd>,
+    reach: Reach,
+}
+
+/// How far rows are looked for.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Reach {
     /// Weight of all rows.
     weight: f64,
     /// Largest kernel of a row that is out of reach.
     least: f64,
 }
+
+impl Reach {
+    fn new(census: &Census, label_weight: f64, least: impl Fn(f64) -> f64) -> Self {
+        let (to_predict, labelled) = census.rows();
+        let weight = to_predict as f64 + label_weight * labelled as f64;
+        Self { weight, least: least(weight) }
+    }
+
+    /// What is beyond uses up no more than its part of a tolerance.
+    fn of_tolerance(census: &Census, label_weight: f64, tolerance: f64) -> Self {
+        Self::new(census, label_weight, |weight| (SHARE_BEYOND * tolerance / weight.max(1.0)).min(1.0))
+    }
+
+    fn cutter<'a>(
+        &self,
+        census: &Census,
+        cells: &'a [(Cell, Count)],
+        sigma: Sigma,
+        capacity: &'a Capacity,
+    ) -> Cutter<'a> {
+        // On the sphere a chord is shorter than its arc, so that what is out of reach along chords is so along arcs.
+        let reach = width(sigma, census.metric()) * (-2.0 * self.least.ln()).max(0.0).sqrt();
+        // A little farther, for roundings of places and of the reach itself.
+        Cutter { cells, reach: reach / census.side() * (1.0 + 1e-9) + 1e-9, capacity }
+    }
+
+    fn beyond(&self, weight_inside: f64) -> f64 {
+        // Weights are added in another order: roundings must not make up what is left out.
+        let outside = (self.weight - weight_inside).max(0.0) + 1e-12 * self.weight;
+        outside * self.least
+    }
+}
+
+/// Copies of a row in all tiles, beyond which crowds may be less work.
+const MANY_COPIES: u64 = 2;
+/// Multiplications on lattices that take as long as having one row in one tile.
+const MULTIPLICATIONS_PER_COPY: f64 = 4000.0;
 
 impl Partition {
     /// Cuts space into tiles of which each fits, for a label weight and a tolerance.
@@ -142,10 +112,7 @@ impl Partition {
         tolerance: f64,
         capacity: &Capacity,
     ) -> Result<Self, Error> {
-        let (to_predict, labelled) = census.rows();
-        let weight = to_predict as f64 + label_weight * labelled as f64;
-        let least = (SHARE_BEYOND * tolerance / weight.max(1.0)).min(1.0);
-        Self::within(census, sigma, weight, least, capacity)
+        Self::by_rows(census, sigma, Reach::of_tolerance(census, label_weight, tolerance), capacity)
     }
 
     /// The same for a kernel that is cut at so many σ by hand.
@@ -159,27 +126,77 @@ impl Partition {
         cutoff: f64,
         capacity: &Capacity,
     ) -> Result<Self, Error> {
-        let (to_predict, labelled) = census.rows();
-        let weight = to_predict as f64 + label_weight * labelled as f64;
-        Self::within(census, sigma, weight, (-0.5 * cutoff * cutoff).exp(), capacity)
+        let reach = Reach::new(census, label_weight, |_| (-0.5 * cutoff * cutoff).exp());
+        Self::by_rows(census, sigma, reach, capacity)
     }
 
-    fn within(census: &Census, sigma: Sigma, weight: f64, least: f64, capacity: &Capacity) -> Result<Self, Error> {
-        // On the sphere a chord is shorter than its arc, so that what is out of reach along chords is so along arcs.
-        let reach = width(sigma, census.metric()) * (-2.0 * least.ln()).max(0.0).sqrt();
+    /// The same with [crowds](Crowd) where tiles that hold all rows within reach do not fit, or would be more work: for columns with these ranges,
+    /// and effective sources if asked for.
+    ///
+    /// # Errors
+    /// If the rows in reach of a single cell do not fit, and lattices for them do not either.
+    pub fn with_crowds(
+        census: &Census,
+        sigma: Sigma,
+        label_weight: f64,
+        tolerance: f64,
+        capacity: &Capacity,
+        ranges: &[(f64, f64)],
+        n_effective: bool,
+    ) -> Result<Self, Error> {
+        let by_rows = Self::new(census, sigma, label_weight, tolerance, capacity);
+        let (to_predict, labelled) = census.rows();
+        if by_rows.as_ref().is_ok_and(|it| it.copies() <= MANY_COPIES * (to_predict + labelled)) {
+            return by_rows;
+        }
+        let (cells, limit) = (census.cells(), capacity.for_lattices());
+        let lattices = Lattices { census, cells: &cells, sigma, label_weight, tolerance, ranges, n_effective, limit };
+        match (by_rows, Self::mixed(&lattices, capacity)) {
+            (Ok(by_rows), Ok(mixed)) if by_rows.work() <= mixed.work() => Ok(by_rows),
+            (_, Ok(mixed)) => Ok(mixed),
+            (by_rows, Err(_)) => by_rows,
+        }
+    }
+
+    fn by_rows(census: &Census, sigma: Sigma, reach: Reach, capacity: &Capacity) -> Result<Self, Error> {
         let cells = census.cells();
-        // A little farther, for roundings of places and of the reach itself.
-        let cutter = Cutter { cells: &cells, reach: reach / census.side() * (1.0 + 1e-9) + 1e-9, capacity };
-        let drafts = cutter.tiles()?;
+        let cutter = reach.cutter(census, &cells, sigma, capacity);
+        Ok(Self::settled(census, &cells, reach, &cutter.by_rows(cutter.homes())?, Vec::new()))
+    }
+
+    fn mixed(lattices: &Lattices, capacity: &Capacity) -> Result<Self, Error> {
+        let Lattices { census, cells, sigma, label_weight, tolerance, .. } = *lattices;
+        let reach = Reach::of_tolerance(census, label_weight, tolerance);
+        let cutter = reach.cutter(census, cells, sigma, capacity);
+        let (mut homes, crowded) = cutter.told_apart();
+        let over = |draft: &Draft| lattices.over(draft, |weight| reach.beyond(weight));
+        let (crowds, left) = cutter.by_moments(crowded, over);
+        homes.extend(left);
+        Ok(Self::settled(census, cells, reach, &cutter.by_rows(homes)?, crowds))
+    }
+
+    fn settled(
+        census: &Census,
+        cells: &[(Cell, Count)],
+        reach: Reach,
+        drafts: &[Draft],
+        crowded: Vec<(Draft, Blueprint)>,
+    ) -> Self {
         let mut stays: Vec<Stay> = vec![Stay::default(); cells.len()];
-        let mut tiles = Vec::new();
-        for draft in &drafts {
+        let (mut tiles, mut crowds) = (Vec::new(), Vec::new());
+        for draft in drafts {
             settle(draft, tiles.len() as u32, &mut stays);
             let tile = Tile { targets: draft.targets.div_ceil(draft.parts), sources: draft.sources };
             tiles.extend(std::iter::repeat_n(tile, draft.parts as usize));
         }
+        for (draft, blueprint) in crowded {
+            settle_crowd(&draft, crowds.len() as u32, &mut stays);
+            crowds.push(Crowd::new(tiles.len() as u32, &draft, blueprint));
+            let [targets, sources] = [draft.targets, draft.sources].map(|rows| rows.div_ceil(draft.parts));
+            tiles.extend(std::iter::repeat_n(Tile { targets, sources }, draft.parts as usize));
+        }
         let stays = cells.iter().map(|(cell, _)| *cell).zip(stays).collect();
-        Ok(Self { metric: census.metric(), side: census.side(), stays, tiles, weight, least })
+        Self { metric: census.metric(), side: census.side(), stays, tiles, crowds, reach }
     }
 
     /// The tiles.
@@ -188,10 +205,34 @@ impl Partition {
         &self.tiles
     }
 
+    /// The crowds, whose tiles come after all others.
+    #[must_use]
+    pub fn crowds(&self) -> &[Crowd] {
+        &self.crowds
+    }
+
+    /// Rows in all tiles, guests among them.
+    #[must_use]
+    pub fn copies(&self) -> u64 {
+        self.tiles.iter().map(|tile| tile.sources).sum()
+    }
+
+    /// Multiplications on the lattices of crowds, about.
+    #[must_use]
+    pub fn multiplications(&self) -> f64 {
+        self.crowds.iter().map(|crowd| crowd.blueprint().multiplications()).sum()
+    }
+
+    /// Work of all tiles, in multiplications on lattices.
+    #[must_use]
+    pub fn work(&self) -> f64 {
+        MULTIPLICATIONS_PER_COPY * self.copies() as f64 + self.multiplications()
+    }
+
     /// Whether rows of one cell are dealt out among several tiles.
     #[must_use]
     pub fn deals(&self) -> bool {
-        self.stays.values().any(|stay| stay.parts > 1)
+        self.stays.values().any(|stay| stay.parts > 1) || self.crowds.iter().any(|crowd| crowd.tiles().len() > 1)
     }
 
     /// Every tile that each row is in.
@@ -217,31 +258,13 @@ impl Partition {
         let known = |(row, cell): (usize, &Cell)| self.stays.get(cell).ok_or(Error::Uncounted { row });
         let stays = cells.par_iter().enumerate().map(known).collect::<Result<Vec<&Stay>, Error>>()?;
         let stays = stays.into_par_iter().enumerate().with_min_len(1 << 12);
-        Ok(stays.flat_map_iter(|(row, stay)| stay.visits(row, role, turn(row))).collect())
+        Ok(stays.flat_map_iter(|(row, stay)| stay.visits(row, role, turn(row), &self.crowds)).collect())
     }
 
     /// A bound on what the rows that are not in a tile carry to each of its rows, from the weight of those that are.
     #[must_use]
     pub fn beyond(&self, weight_inside: f64) -> f64 {
-        // Weights are added in another order: roundings must not make up what is left out.
-        let outside = (self.weight - weight_inside).max(0.0) + 1e-12 * self.weight;
-        outside * self.least
-    }
-}
-
-/// Notes where the rows of a tile's cells go; its number is that of its first part.
-fn settle(draft: &Draft, first: u32, stays: &mut [Stay]) {
-    let parts = draft.parts as u32;
-    for cell in &draft.homes {
-        let stay = &mut stays[*cell as usize];
-        (stay.home, stay.parts) = (first, parts);
-    }
-    for cell in &draft.near {
-        let stay = &mut stays[*cell as usize];
-        let is_home = stay.home == first && stay.parts > 0;
-        if !is_home {
-            stay.guest_of.extend(first..first + parts);
-        }
+        self.reach.beyond(weight_inside)
     }
 }
 
@@ -293,7 +316,7 @@ mod tests {
                 for other in 0..places.len() {
                     let square: f64 = places.axes().iter().map(|axis| (axis[one] - axis[other]).powi(2)).sum();
                     let is_in = inside.contains(&(homes[one], other as u32));
-                    assert!(is_in || (-0.5 * square).exp() <= partition.least, "{one} and {other}");
+                    assert!(is_in || (-0.5 * square).exp() <= partition.reach.least, "{one} and {other}");
                 }
             }
         }

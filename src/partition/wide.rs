@@ -5,8 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::census::{Cell, Census, Count, Role, width};
-use crate::engine::{self, Cube, MOST_PARTS, Outline, Pattern, RowSums, Sums};
+use super::census::{Census, Count, Role, width};
+use super::ground::Ground;
+use crate::engine::{self, MOST_PARTS, Outline, Pattern, RowSums, Sums};
 use crate::error::Error;
 use crate::points::Places;
 use crate::scene::{Own, Scene};
@@ -50,6 +51,8 @@ pub struct Blueprint {
     /// For the squares of kernels and weights, if effective sources are wanted.
     squares: Option<Pattern>,
     rows: u64,
+    /// What sources that are not counted here carry to a row at most.
+    beyond: f64,
     bytes: u64,
     multiplications: f64,
 }
@@ -66,9 +69,19 @@ impl Blueprint {
         ranges: &[(f64, f64)],
         limit: u64,
     ) -> Option<Self> {
-        let (to_predict, labelled) = census.rows();
-        let rows = to_predict + labelled;
-        let laid = laid_out(census, sigma, label_weight, tolerance, 1 + ranges.len(), limit)?;
+        Self::over(&Ground::of(census), sigma, label_weight, tolerance, ranges, limit)
+    }
+
+    /// The same for some cells.
+    pub(super) fn over(
+        ground: &Ground,
+        sigma: Sigma,
+        label_weight: f64,
+        tolerance: f64,
+        ranges: &[(f64, f64)],
+        limit: u64,
+    ) -> Option<Self> {
+        let laid = laid_out(ground, sigma, label_weight, tolerance, 1 + ranges.len(), limit)?;
         let (ranges, Laid { pattern, bytes, multiplications }) = (ranges.to_vec(), laid);
         Some(Self {
             sigma,
@@ -77,7 +90,8 @@ impl Blueprint {
             ranges,
             sums: pattern,
             squares: None,
-            rows,
+            rows: ground.count().all(),
+            beyond: 0.0,
             bytes,
             multiplications,
         })
@@ -85,14 +99,23 @@ impl Blueprint {
 
     /// The same with lattices for the effective number of sources behind each row, within so many bytes in all.
     #[must_use]
-    pub fn with_n_effective(mut self, census: &Census, limit: u64) -> Option<Self> {
+    pub fn with_n_effective(self, census: &Census, limit: u64) -> Option<Self> {
+        self.with_squares(&Ground::of(census), limit)
+    }
+
+    pub(super) fn with_squares(mut self, ground: &Ground, limit: u64) -> Option<Self> {
         let (sigma, weight) = (self.sigma.scaled(0.5_f64.sqrt()).ok()?, self.label_weight * self.label_weight);
         let left = limit.checked_sub(self.bytes)?;
-        let Laid { pattern, bytes, multiplications } = laid_out(census, sigma, weight, self.tolerance, 1, left)?;
+        let Laid { pattern, bytes, multiplications } = laid_out(ground, sigma, weight, self.tolerance, 1, left)?;
         self.squares = Some(pattern);
         self.bytes += bytes;
         self.multiplications += multiplications;
         Some(self)
+    }
+
+    /// The same where sources that are not counted here carry so much to a row at most.
+    pub(super) fn with_beyond(self, beyond: f64) -> Self {
+        Self { beyond, ..self }
     }
 
     /// Bytes that moments and fields take, about.
@@ -125,43 +148,32 @@ struct Laid {
 
 /// The pattern for a label weight and so many columns, the mass being one, if it fits.
 fn laid_out(
-    census: &Census,
+    ground: &Ground,
     sigma: Sigma,
     label_weight: f64,
     tolerance: f64,
     columns: usize,
     limit: u64,
 ) -> Option<Laid> {
-    let (to_predict, labelled) = census.rows();
+    let (count, sigma) = (ground.count(), width(sigma, ground.metric));
     let weight = |count: Count| count.to_predict as f64 + label_weight * count.labelled as f64;
-    let cube =
-        |(cell, count): (Cell, Count)| Cube { at: cell.cube, targets: count.to_predict > 0, weight: weight(count) };
-    let mut cubes: Vec<Cube> = census.cells().into_iter().map(cube).collect();
-    // One cube of several groups is one.
-    cubes.sort_unstable_by_key(|cube| cube.at);
-    cubes.dedup_by(|later, first| {
-        later.at == first.at && {
-            first.targets |= later.targets;
-            first.weight += later.weight;
-            true
-        }
-    });
+    let (cubes, side) = ground.cubes(sigma, weight)?;
     let outline = Outline {
-        metric: census.metric(),
-        sigma: width(sigma, census.metric()),
+        metric: ground.metric,
+        sigma,
         tolerance,
-        weight: weight(Count { to_predict, labelled }),
-        rows: to_predict + labelled,
+        weight: weight(count),
+        rows: count.all(),
         cubes: &cubes,
-        side: census.side(),
-        groups: census.groups(),
+        side,
+        groups: ground.groups(),
     };
     let pattern = Pattern::new(&outline)?;
     // Groups have lattices of their own, which may be as large as one for all of them.
-    let times = (columns * census.groups()) as u64;
+    let times = (columns * ground.groups()) as u64;
     let takes = pattern.takes(&outline, limit / times)?;
     let bytes = takes.bytes * times;
-    let rows = (2 * to_predict + labelled) as f64;
+    let rows = (count.all() + ground.read()) as f64;
     let multiplications = columns as f64 * (takes.row * rows + takes.nodes);
     Some(Laid { pattern, bytes, multiplications })
 }
@@ -182,6 +194,25 @@ impl Moments {
     /// If columns differ in number or length or have values that are not finite, σ does not fit the places, or the rows come in more parts than
     /// were counted on.
     pub fn add(&mut self, blueprint: &Blueprint, places: &Places, role: Role, columns: &[&[f64]]) -> Result<(), Error> {
+        self.add_rows(blueprint, places, role, role == Role::ToPredict, columns)
+    }
+
+    /// Adds rows to predict that are not smoothed by this blueprint: guests of a [`Crowd`](super::Crowd).
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_guests(&mut self, blueprint: &Blueprint, places: &Places, columns: &[&[f64]]) -> Result<(), Error> {
+        self.add_rows(blueprint, places, Role::ToPredict, false, columns)
+    }
+
+    fn add_rows(
+        &mut self,
+        blueprint: &Blueprint,
+        places: &Places,
+        role: Role,
+        targets: bool,
+        columns: &[&[f64]],
+    ) -> Result<(), Error> {
         let (weight, of_role, what) = match role {
             Role::ToPredict => (1.0, blueprint.ranges.len(), "prediction"),
             Role::Labelled => (blueprint.label_weight, 1, "label"),
@@ -194,13 +225,13 @@ impl Moments {
             return Ok(());
         }
         self.parts = check_parts(self.parts + 1)?;
-        let (nowhere, groups, targets) = (places.select(&[]), groups_of(places), role == Role::ToPredict);
+        let (nowhere, groups) = (places.select(&[]), groups_of(places));
         let scene = blueprint.scene(&blueprint.sums, &nowhere, &[(places, weight)])?;
         let gathered: Vec<Vec<f64>> = blueprint
             .spans()
             .iter()
             .enumerate()
-            .map(|(k, span)| scene.gather(&[columns[if targets { k } else { 0 }]], |value| span.to_unit(value)))
+            .map(|(k, span)| scene.gather(&[columns[k.min(of_role - 1)]], |value| span.to_unit(value)))
             .collect();
         let all: Vec<&[f64]> = std::iter::once(&scene.mass).chain(&gathered).map(Vec::as_slice).collect();
         self.sums.add(&blueprint.sums, &scene, &groups, &all, targets);
@@ -288,7 +319,8 @@ impl Field {
         predictions.iter().try_for_each(|values| check_values("prediction", values, places.len()))?;
         let groups = groups_of(places);
         let scene = blueprint.scene(&blueprint.sums, places, &[])?;
-        let sums = self.sums.sums(&blueprint.sums, &scene, &groups, 1 + predictions.len());
+        let mut sums = self.sums.sums(&blueprint.sums, &scene, &groups, 1 + predictions.len());
+        sums.error.iter_mut().for_each(|error| *error += blueprint.beyond);
         let rows = &scene.layout.target_of_row;
         // Every row is a source of weight one itself: less means that it was not among them.
         if let Some(row) = rows.iter().position(|place| sums.mass[*place as usize] < 0.5) {

@@ -195,6 +195,52 @@ def test_half_of_all_rows_at_one_place(tmp_path, smoothed):
     assert_same(smoothed("96MiB", **flags), smoothed(**flags))
 
 
+@pytest.fixture(scope="session")
+def one_town(tmp_path_factory):
+    """Two thirds of all rows within a few kilometres: more than a tile holds are within reach of one place."""
+    folder = tmp_path_factory.mktemp("town")
+    for name, value, n, seed in (("test", "model", TEST, 7), ("train", "price", TRAIN, 8)):
+        rng = np.random.default_rng(seed)
+        in_town = rng.random((n, 1)) < 0.66
+        place = [40.0, -84.0] + np.where(in_town, rng.normal(0.0, 0.02, (n, 2)), rng.uniform(-4.0, 4.0, (n, 2)))
+        table = pa.table({"latitude": place[:, 0], "longitude": place[:, 1], value: 100.0 + 10.0 * rng.standard_normal(n)})
+        table = table.append_column("market", pa.array(rng.choice(["a", "b"], n, p=[0.9, 0.1])))
+        pq.write_table(table, folder / f"{name}.parquet", row_group_size=70_000)
+    return folder
+
+
+CROWDS = {
+    "metres": {"sigma": "500m"},
+    "narrow": {"sigma": "100m"},
+    "degrees": {"sigma": "0.005deg"},
+    "groups": {"sigma": "500m", "group": "market"},
+    "heavy labels": {"sigma": "500m", "label_weight": 30},
+}
+
+
+@pytest.mark.parametrize("flags", CROWDS.values(), ids=CROWDS)
+def test_crowds_are_the_whole(one_town, smoothed, flags):
+    flags = flags | {"test": one_town / "test.parquet", "train": one_town / "train.parquet"}
+    streamed = smoothed(LIMIT, **flags)
+    assert streamed[0]["streamed"]["crowds"] >= 1
+    assert_same(streamed, smoothed(**flags))
+    assert streamed[0]["peak_memory_bytes"] <= (64 << 20) + (40 << 20)
+
+
+def test_certificates_and_threads_of_crowds(one_town, smoothed):
+    flags = {"test": one_town / "test.parquet", "train": one_town / "train.parquet", "certificate": True}
+    (report, found), (_, again), (_, wanted) = smoothed(LIMIT, threads=1, **flags), smoothed(LIMIT, threads=3, **flags), smoothed(**flags)
+    assert report["streamed"]["crowds"] >= 1 and found.equals(again)
+    assert pc.max(found["model_error_bound"]).as_py() <= 1e-6 * 140.0
+    np.testing.assert_allclose(found["n_effective"], wanted["n_effective"], rtol=1e-4)
+
+
+def test_a_cut_by_hand_has_no_crowds(binary, one_town, tmp_path):
+    """Lattices know nothing of a cutoff."""
+    flags = {"test": one_town / "test.parquet", "prediction": "model", "sigma": "500m", "cutoff": 7, "c": 1, "memory_limit": LIMIT, "output": tmp_path / "no.parquet"}
+    assert_explained(run(binary, flags), 2, ["a tile with all rows that reach it"], "--memory-limit")
+
+
 def test_what_needs_all_rows_together_is_refused(binary, country, tmp_path):
     flags = {"test": country / "test.parquet", "train": country / "train.parquet", "label": "price", "prediction": "model", "sigma": "500m",
              "memory_limit": LIMIT, "output": tmp_path / "no.parquet"}

@@ -1,7 +1,7 @@
 //! All rows smoothed tile by tile: counted, cut, and each tile on its own.
 
-use geosmooth::partition::{Capacity, Census, Partition, Role, Visit};
-use geosmooth::{Error, Places, Sigma, Smoothed, Smoother, TileContents, TileRows, smooth_tile};
+use geosmooth::partition::{Capacity, Census, Crowd, Moments, Partition, Role, Visit};
+use geosmooth::{Error, Places, Sigma, Smoothed, SmoothedTile, Smoother, TileContents, TileRows, smooth_tile};
 
 /// Some rows and their values.
 pub(crate) type Rows<'a> = (&'a Places, &'a [f64]);
@@ -10,6 +10,7 @@ pub(crate) type Rows<'a> = (&'a Places, &'a [f64]);
 pub(crate) struct Tiling<'a> {
     pub(crate) smoother: &'a Smoother,
     pub(crate) sigma: Sigma,
+    pub(crate) c: f64,
     pub(crate) label_weight: f64,
     pub(crate) tolerance: f64,
     pub(crate) targets: Rows<'a>,
@@ -22,54 +23,103 @@ pub(crate) struct Tiling<'a> {
 pub(crate) struct Tiled {
     pub(crate) smoothed: Smoothed,
     pub(crate) tiles: usize,
+    pub(crate) crowds: usize,
 }
+
+/// Rows of a tile: those at home by their numbers, with places and values, guests and labelled rows.
+struct Rowed {
+    at_home: Vec<usize>,
+    home: (Places, Vec<f64>),
+    guests: (Places, Vec<f64>),
+    labelled: (Places, Vec<f64>),
+}
+
+/// Where every row goes, by role.
+type Visits = (Vec<Visit>, Vec<Visit>);
+
+/// Bytes that lattices have room in.
+const ROOM: u64 = 1 << 30;
 
 impl Tiling<'_> {
     /// In tiles of at most so many rows: those to be smoothed and the sources, of which most are both.
     pub(crate) fn smooth(&self, rows: u64) -> Result<Tiled, Error> {
-        let ((targets, predictions), (labelled, labels)) = (self.targets, self.labelled);
-        let mut census = Census::new(self.sigma, targets.metric(self.sigma)?, self.cells);
-        census.add(targets, Role::ToPredict)?;
-        census.add(labelled, Role::Labelled)?;
         let capacity = Capacity { bytes: rows, per_target: 1, per_source: 1 };
-        let partition = Partition::new(&census, self.sigma, self.label_weight, self.tolerance, &capacity)?;
-        let visits =
-            (partition.visits(targets, Role::ToPredict).unwrap(), partition.visits(labelled, Role::Labelled).unwrap());
-        let (low, high) = self.range();
-        let (mut values, mut error_bound) = (vec![None; predictions.len()], vec![f64::NAN; predictions.len()]);
-        for tile in 0..partition.tiles().len() as u32 {
-            let at_home = rows_of(&visits.0, tile, true);
-            let home = chosen(targets, predictions, &at_home);
-            let guests = chosen(targets, predictions, &rows_of(&visits.0, tile, false));
-            let near = chosen(labelled, labels, &rows_of(&visits.1, tile, false));
-            let smoothed = self.one_tile(&home, &guests, &near, &partition, (low, high))?;
-            for (at, row) in at_home.into_iter().enumerate() {
-                assert!(error_bound[row].is_nan(), "row {row} is at home twice");
-                (values[row], error_bound[row]) = (smoothed.values[at], smoothed.error_bound[at]);
-            }
-        }
-        let smoothed = Smoothed { values, error_bound, range: (high - low).min(f64::MAX) };
-        Ok(Tiled { smoothed, tiles: partition.tiles().len() })
+        self.by(&Partition::new(&self.census()?, self.sigma, self.label_weight, self.tolerance, &capacity)?)
     }
 
-    fn one_tile(
-        &self,
-        home: &(Places, Vec<f64>),
-        guests: &(Places, Vec<f64>),
-        near: &(Places, Vec<f64>),
-        partition: &Partition,
-        range: (f64, f64),
-    ) -> Result<Smoothed, Error> {
-        let inside = (home.0.len() + guests.0.len()) as f64 + self.label_weight * near.0.len() as f64;
-        let columns = [[home.1.as_slice()], [guests.1.as_slice()], [near.1.as_slice()]];
+    /// The same with crowds, whose lattices have all the room they want.
+    pub(crate) fn smooth_with_crowds(&self, rows: u64) -> Result<Tiled, Error> {
+        let capacity = Capacity { bytes: ROOM, per_target: ROOM / rows, per_source: ROOM / rows };
+        let (census, ranges) = (self.census()?, [self.range()]);
+        let (weight, tolerance) = (self.label_weight, self.tolerance);
+        self.by(&Partition::with_crowds(&census, self.sigma, weight, tolerance, &capacity, &ranges, false)?)
+    }
+
+    fn census(&self) -> Result<Census, Error> {
+        let mut census = Census::new(self.sigma, self.targets.0.metric(self.sigma)?, self.cells);
+        census.add(self.targets.0, Role::ToPredict)?;
+        census.add(self.labelled.0, Role::Labelled)?;
+        Ok(census)
+    }
+
+    fn by(&self, partition: &Partition) -> Result<Tiled, Error> {
+        let visits = (
+            partition.visits(self.targets.0, Role::ToPredict).unwrap(),
+            partition.visits(self.labelled.0, Role::Labelled).unwrap(),
+        );
+        let (low, high) = self.range();
+        let rows = self.targets.1.len();
+        let (values, error_bound) = (vec![None; rows], vec![f64::NAN; rows]);
+        let smoothed = Smoothed { values, error_bound, range: (high - low).min(f64::MAX) };
+        let (tiles, crowds) = (partition.tiles().len(), partition.crowds());
+        let mut tiled = Tiled { smoothed, tiles, crowds: crowds.len() };
+        for tile in 0..crowds.first().map_or(tiles as u32, |crowd| crowd.tiles().start) {
+            let rows = self.rows(&visits, tile);
+            let found = self.one_tile(&rows, partition)?;
+            tiled.note(&rows.at_home, found);
+        }
+        crowds.iter().try_for_each(|crowd| self.one_crowd(&visits, crowd, &mut tiled))?;
+        Ok(tiled)
+    }
+
+    fn rows(&self, (targets, labelled): &Visits, tile: u32) -> Rowed {
+        let at_home = rows_of(targets, tile, true);
+        Rowed {
+            home: chosen(self.targets, &at_home),
+            guests: chosen(self.targets, &rows_of(targets, tile, false)),
+            labelled: chosen(self.labelled, &rows_of(labelled, tile, false)),
+            at_home,
+        }
+    }
+
+    fn one_tile(&self, rows: &Rowed, partition: &Partition) -> Result<SmoothedTile, Error> {
+        let Rowed { home, guests, labelled, .. } = rows;
+        let inside = (home.0.len() + guests.0.len()) as f64 + self.label_weight * labelled.0.len() as f64;
+        let columns = [[home.1.as_slice()], [guests.1.as_slice()], [labelled.1.as_slice()]];
         let contents = TileContents {
             home: TileRows { places: &home.0, columns: &columns[0] },
             guests: TileRows { places: &guests.0, columns: &columns[1] },
-            labelled: Some(TileRows { places: &near.0, columns: &columns[2] }),
-            ranges: &[range],
+            labelled: Some(TileRows { places: &labelled.0, columns: &columns[2] }),
+            ranges: &[self.range()],
             beyond: partition.beyond(inside),
         };
-        Ok(smooth_tile(self.smoother, &contents, false, &())?.columns.remove(0))
+        smooth_tile(self.smoother, &contents, false, &())
+    }
+
+    fn one_crowd(&self, visits: &Visits, crowd: &Crowd, tiled: &mut Tiled) -> Result<(), Error> {
+        let (mut moments, blueprint) = (Moments::default(), crowd.blueprint());
+        for tile in crowd.tiles() {
+            let Rowed { home, guests, labelled, .. } = self.rows(visits, tile);
+            moments.add(blueprint, &home.0, Role::ToPredict, &[&home.1])?;
+            moments.add_guests(blueprint, &guests.0, &[&guests.1])?;
+            moments.add(blueprint, &labelled.0, Role::Labelled, &[&labelled.1])?;
+        }
+        let field = moments.field(blueprint);
+        for tile in crowd.tiles() {
+            let Rowed { at_home, home, .. } = self.rows(visits, tile);
+            tiled.note(&at_home, field.smooth(blueprint, self.c, &home.0, &[&home.1])?);
+        }
+        Ok(())
     }
 
     /// The lowest and the highest value of all sources.
@@ -80,8 +130,20 @@ impl Tiling<'_> {
     }
 }
 
+impl Tiled {
+    /// Notes what came of rows, each of which is at home once.
+    fn note(&mut self, rows: &[usize], mut tile: SmoothedTile) {
+        let found = tile.columns.remove(0);
+        let Smoothed { values, error_bound, .. } = &mut self.smoothed;
+        for (at, row) in rows.iter().enumerate() {
+            assert!(error_bound[*row].is_nan(), "row {row} is at home twice");
+            (values[*row], error_bound[*row]) = (found.values[at], found.error_bound[at]);
+        }
+    }
+}
+
 /// Some rows of a column and their places.
-fn chosen(places: &Places, values: &[f64], rows: &[usize]) -> (Places, Vec<f64>) {
+fn chosen((places, values): Rows, rows: &[usize]) -> (Places, Vec<f64>) {
     (places.select(rows), rows.iter().map(|&row| values[row]).collect())
 }
 

@@ -2,29 +2,40 @@
 
 use geosmooth::engine::EngineKind;
 use geosmooth::partition::Census;
-use geosmooth::{Places, Sigma};
+use geosmooth::{Error, Places, Sigma};
 
 use crate::problem::{Problem, SHAPES, SPACES, Shape, Space, all, smoother};
-use crate::tiled::Tiling;
+use crate::tiled::{Tiled, Tiling};
 
 const LABEL_WEIGHT: f64 = 3.0;
 
 fn check(shape: Shape, space: Space, share: f64, tolerance: f64, cells: usize) -> usize {
+    // Sources that cannot be parted must fit: all 800 of them, beside some targets.
+    compare(shape, space, share, tolerance, cells, |tiling| tiling.smooth(900)).unwrap().tiles
+}
+
+fn compare(
+    shape: Shape,
+    space: Space,
+    share: f64,
+    tolerance: f64,
+    cells: usize,
+    smooth: impl Fn(&Tiling) -> Result<Tiled, Error>,
+) -> Result<Tiled, Error> {
     let problem = Problem::new(shape, space, 400, 8);
     let sigma = space.sigma(share);
     let whole = smoother(sigma, 0.8).label_weight(LABEL_WEIGHT).unwrap().tolerance(tolerance).unwrap();
     let exact = problem.smooth(&whole, EngineKind::Exact);
-    let tiling = Tiling {
+    let tiled = smooth(&Tiling {
         smoother: &whole,
         sigma,
+        c: 0.8,
         label_weight: LABEL_WEIGHT,
         tolerance,
         targets: (&problem.targets, &problem.predictions),
         labelled: (&problem.labelled, &problem.labels),
         cells,
-    };
-    // Sources that cannot be parted must fit: all 800 of them, beside some targets.
-    let tiled = tiling.smooth(900).unwrap();
+    })?;
     let (values, bounds) = (all(&tiled.smoothed), &tiled.smoothed.error_bound);
     for (row, value) in all(&exact).into_iter().enumerate() {
         let (off, bound) = ((values[row] - value).abs(), bounds[row]);
@@ -32,7 +43,7 @@ fn check(shape: Shape, space: Space, share: f64, tolerance: f64, cells: usize) -
         assert!(off <= bound + exact.error_bound[row], "{}: {off:e} above its bound {bound:e}", what());
         assert!(bound <= tolerance * exact.range, "{}: bound {bound:e} above the tolerance", what());
     }
-    tiled.tiles
+    Ok(tiled)
 }
 
 #[test]
@@ -60,6 +71,21 @@ fn other_tolerances_and_coarse_cells_too() {
     }
 }
 
+/// More rows are within reach of each other than a tile holds.
+#[test]
+fn crowds_keep_the_tolerance_and_their_bounds() {
+    let (mut crowds, mut tiles, mut refused) = (0, 0, 0);
+    for (shape, space) in SHAPES.into_iter().flat_map(|shape| SPACES.map(|space| (shape, space))) {
+        for (share, tolerance, cells) in [(0.01, 1e-6, Census::MOST_CELLS), (0.003, 1e-9, 50), (0.05, 1e-3, 300)] {
+            match compare(shape, space, share, tolerance, cells, |tiling| tiling.smooth_with_crowds(250)) {
+                Ok(tiled) => (crowds, tiles) = (crowds + tiled.crowds, tiles + tiled.tiles),
+                Err(error) => refused += usize::from(matches!(error, Error::Memory { .. })),
+            }
+        }
+    }
+    assert!(crowds > 100 && tiles > 10 * crowds && refused < 12, "{crowds} crowds, {tiles} tiles, {refused} refused");
+}
+
 /// Beyond a tile is what is small beside a row itself: without it that may be all there is.
 #[test]
 fn no_row_of_a_tile_is_left_out_of_its_own_average() {
@@ -69,6 +95,7 @@ fn no_row_of_a_tile_is_left_out_of_its_own_average() {
     let tiling = Tiling {
         smoother: &smoother,
         sigma,
+        c: 1.0,
         label_weight: LABEL_WEIGHT,
         tolerance: 1e-6,
         targets: (&targets, &[1.0, 2.0]),

@@ -11,7 +11,7 @@ from geosmooth.spark._tiles import Tiles, copies, cut
 from geosmooth.spark._tree import tasks
 
 if TYPE_CHECKING:
-    from geosmooth._core import TileSettings
+    from geosmooth._core import Partition, TileSettings
 
 Job: TypeAlias = Tiles | Wide
 
@@ -24,14 +24,21 @@ def job(problem: Problem, tally: Tally, which: int, settings: TileSettings) -> J
     """The job for one of the σ that were counted for: by moments where that is less work, or tiles would not fit."""
     census = tally.censuses[which]
     ranges = tally.sources(problem.predictions, problem.label)
-    blueprint = laid_out(census, settings, ranges) if len(tally.groups) <= MOST_GROUPS else None
-    wide = None if blueprint is None else Wide(problem, blueprint, settings, sorted(tally.groups))
+    listed = len(tally.groups) <= MOST_GROUPS
+    groups = sorted(tally.groups) if listed else []
+    blueprint = laid_out(census, settings, ranges) if listed else None
+    wide = None if blueprint is None else Wide(problem, blueprint, settings, groups)
     try:
-        partition = cut(census, settings, len(problem.predictions), tasks(problem.test.sparkSession))
+        partition = cut(census, settings, ranges, tasks(problem.test.sparkSession), crowds=listed)
     except MemoryError:
         if wide is None:
             raise
         return wide
-    if wide is not None and wide.blueprint.multiplications <= MULTIPLICATIONS_PER_COPY * copies(partition):
+    if wide is not None and wide.blueprint.multiplications <= work(partition):
         return wide
-    return Tiles(problem, partition, settings, ranges)
+    return Tiles(problem, partition, settings, ranges, groups)
+
+
+def work(partition: Partition) -> float:
+    """What all tiles take, in multiplications on lattices."""
+    return MULTIPLICATIONS_PER_COPY * copies(partition) + partition.multiplications

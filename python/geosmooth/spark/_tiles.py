@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,16 +13,15 @@ from numpy.typing import NDArray
 
 from geosmooth._core import Census, Partition
 from geosmooth.spark._count import Range, Role
+from geosmooth.spark._crowds import FIELD, Crowds
 from geosmooth.spark._request import Problem, chosen, column
 from geosmooth.spark._results import Added
 from geosmooth.spark._rows import Batch, Columns, numbered
+from geosmooth.spark._sources import HOME, LABELLED, TILE, TURN, source_batch, split
 
 if TYPE_CHECKING:
     from geosmooth._core import TileSettings
     from pyspark.sql import DataFrame
-
-TILE, TURN, LABELLED = "__geosmooth_tile", "__geosmooth_turn", "__geosmooth_labelled"
-"""Columns of ours among those of the user."""
 
 SHARE_OF_A_TILE = 0.5
 """Part of a task's memory for a tile; the rest is for the rows as they come and go, and for engines whose needs are known only when they plan."""
@@ -33,16 +33,16 @@ MOST_COPIES = 1.5
 """Rows in all tiles against rows that there are, beyond which more tiles move more than they share out."""
 
 
-def cut(census: Census, settings: TileSettings, columns: int, tasks: int) -> Partition:
-    """Tiles that fit a task's memory, and enough of them to keep all tasks busy where that costs little."""
+def cut(census: Census, settings: TileSettings, ranges: list[Range], tasks: int, crowds: bool) -> Partition:
+    """Tiles that fit a task's memory, with crowds where there are too many rows for that, and enough tiles to keep all tasks busy where that costs little."""
     memory = int(settings["memory"] * SHARE_OF_A_TILE)
+    weight, tolerance, certificate = settings["label_weight"], settings["tolerance"], settings["certificate"]
 
     def tiles(memory: int) -> Partition:
-        weight, tolerance = settings["label_weight"], settings["tolerance"]
-        return Partition(census, weight, tolerance, memory, columns, settings["certificate"])
+        return Partition(census, weight, tolerance, memory, len(ranges), certificate)
 
     try:
-        best = tiles(memory)
+        best = Partition.with_crowds(census, weight, tolerance, memory, ranges, certificate) if crowds else tiles(memory)
     except MemoryError as short:
         reason = str(short).partition("\nhint: ")[0]
         raise MemoryError(f"{reason}\nhint: raise memory_per_task, choose a smaller sigma, or give fewer rows") from None
@@ -72,36 +72,46 @@ class Tiles:
     partition: Partition
     settings: TileSettings
     ranges: list[Range]
+    groups: list[str]
+    """All groups, where there are crowds; their numbers are their places here."""
 
     def run(self, finish: Any, schema: Any) -> DataFrame:
         """Smooths each tile and gives what `finish` makes of its rows and results; rows that are not valid have no results."""
-        test = self.in_turn()
+        test = self.in_turn(self.problem.test)
         role, partition = self.problem.role, self.partition
         home = test.mapInArrow(at_home(partition, role), self.home_schema())
-        mine = chosen(test, [*role.columns.names, *([TURN] if partition.deals else [])])
-        width, schema_of_sources = len(self.problem.predictions), self.source_schema()
-        sources = mine.mapInArrow(guests(partition, role, width), schema_of_sources)
+        frames = [(chosen(test, [*role.columns.names, *([TURN] if partition.deals else [])]), role)]
         if self.problem.labelled is not None:
             frame, labelled = self.problem.labelled
-            sources = sources.union(frame.mapInArrow(guests(partition, labelled, width), schema_of_sources))
+            frames.append((self.in_turn(frame), labelled))
         work = smoother(self, role.columns, finish)
-        return home.groupBy(TILE).cogroup(sources.groupBy(TILE)).applyInArrow(work, schema)
+        return home.groupBy(TILE).cogroup(self.sources(frames).groupBy(TILE)).applyInArrow(work, schema)
+
+    def sources(self, frames: list[tuple[DataFrame, Role]]) -> DataFrame:
+        """What tiles need besides the rows at home: rows of their own, or the field of their crowd."""
+        width, schema = len(self.problem.predictions), self.source_schema()
+        partition = self.partition
+        near = together(frame.mapInArrow(guests(partition, role, width), schema) for frame, role in frames)
+        if not partition.crowds:
+            return near
+        members = together(frame.mapInArrow(members_of_crowds(partition, role, width), schema) for frame, role in frames)
+        fields = Crowds(partition, self.problem.role.columns, self.groups).fields(members)
+        return near.unionByName(fields, allowMissingColumns=True)
 
     def smoothed(self, added: Added) -> DataFrame:
         """The rows to predict with their results."""
         return self.run(added.to, added.schema(self.problem.test))
 
-    def in_turn(self) -> DataFrame:
-        """The rows to predict, with a number to deal them out by where places are crowded. It depends on what is in a row and not on where it
-        stands: a task that is done again may see its rows in another order, and no row may change its home."""
-        test = self.problem.test
+    def in_turn(self, frame: DataFrame) -> DataFrame:
+        """Rows with a number to deal them out by where places are crowded. It depends on what is in a row and not on where it
+        stands: a task that is done again may see its rows in another order, and no row may change its tile."""
         if not self.partition.deals:
-            return test
+            return frame
         from pyspark.sql import functions
 
         # What cannot be hashed cannot be told apart.
-        names = [field.name for field in test.schema.fields if "map<" not in field.dataType.simpleString()]
-        return test.withColumn(TURN, functions.xxhash64(*(column(name) for name in names)))
+        names = [field.name for field in frame.schema.fields if "map<" not in field.dataType.simpleString()]
+        return frame.withColumn(TURN, functions.xxhash64(*(column(name) for name in names)))
 
     def home_schema(self) -> Any:
         from pyspark.sql.types import IntegerType, StructField, StructType
@@ -111,7 +121,12 @@ class Tiles:
     def source_schema(self) -> str:
         axes = [f"a{k} double" for k in range(self.problem.dimensions)]
         values = [f"v{k} double" for k in range(len(self.problem.predictions))]
-        return ", ".join([f"{TILE} int", f"{LABELLED} boolean", "key string", *axes, *values])
+        return ", ".join([f"{TILE} int", f"{LABELLED} boolean", f"{HOME} boolean", "key string", *axes, *values])
+
+
+def together(frames: Iterable[DataFrame]) -> DataFrame:
+    """The rows of all frames."""
+    return reduce(lambda first, second: first.union(second), frames)
 
 
 def at_home(partition: Partition, role: Role) -> Any:
@@ -131,8 +146,24 @@ def at_home(partition: Partition, role: Role) -> Any:
 
 
 def guests(partition: Partition, role: Role, width: int) -> Any:
-    """Rows as sources of tiles where they are not at home: labelled rows, and rows to predict of other tiles. Labels have one value, and are
-    sources of all columns."""
+    """Rows as sources of tiles where they are not at home: labelled rows, and rows to predict of other tiles. Crowds are not among these tiles."""
+    alone = tiles_alone(partition)
+    return visitors(partition, role, width, lambda tile, home: ~home & (tile < alone))
+
+
+def members_of_crowds(partition: Partition, role: Role, width: int) -> Any:
+    """Rows as sources of crowds, those at home among them."""
+    alone = tiles_alone(partition)
+    return visitors(partition, role, width, lambda tile, home: tile >= alone)
+
+
+def tiles_alone(partition: Partition) -> int:
+    """Tiles that are in no crowd; they come first."""
+    return min((first for first, _ in partition.crowds), default=len(partition.tiles))
+
+
+def visitors(partition: Partition, role: Role, width: int, wanted: Any) -> Any:
+    """Rows with those of their tiles that are wanted. Labels have one value, and are sources of all columns."""
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -140,20 +171,10 @@ def guests(partition: Partition, role: Role, width: int) -> Any:
             valid = np.flatnonzero(rows.valid())
             rows = rows.take(valid)
             row, tile, home = partition.visits(rows.hashed(), role.labelled, turns(batch, valid))
-            yield source_batch(rows.take(row[~home]), tile[~home], role.labelled, width)
+            some = wanted(tile, home)
+            yield source_batch(rows.take(row[some]), tile[some], home[some], role.labelled, width)
 
     return work
-
-
-def source_batch(rows: Batch, tiles: NDArray[np.int32], labelled: bool, width: int) -> pa.RecordBatch:
-    """Sources with their tile, in so many columns of values."""
-    count = len(tiles)
-    keys = pa.nulls(count, pa.string()) if rows.keys is None else rows.keys.cast(pa.string())
-    columns = {TILE: pa.array(tiles), LABELLED: pa.array(np.full(count, labelled)), "key": keys}
-    columns |= {f"a{k}": pa.array(axis) for k, axis in enumerate(rows.axes)}
-    columns |= {f"v{k}": pa.nulls(count, pa.float64()) for k in range(width)}
-    columns |= {f"v{k}": pa.array(values) for k, values in enumerate(rows.values)}
-    return pa.RecordBatch.from_pydict(columns)
 
 
 def turns(batch: pa.RecordBatch, valid: NDArray[np.intp]) -> NDArray[np.int64] | None:
@@ -174,27 +195,16 @@ def task() -> int:
 def smoother(tiles: Tiles, columns: Columns, finish: Any) -> Any:
     """Smooths one tile."""
     partition, settings, ranges = tiles.partition, tiles.settings, tiles.ranges
+    crowds = Crowds(partition, columns, tiles.groups)
 
     def work(key: tuple[Any, ...], home: pa.Table, sources: pa.Table) -> pa.Table:
-        mine = home.drop_columns([TILE])
-        if key[0].as_py() < 0 or home.num_rows == 0:
+        mine, tile = home.drop_columns([TILE]), key[0].as_py()
+        if tile < 0 or home.num_rows == 0:
             return finish(mine, None)
+        if FIELD in sources.column_names and (crowd := crowds.of(tile)) is not None:
+            return finish(mine, crowds.smoothed(crowd, mine, sources.column(FIELD)[0].as_py(), settings["c"]))
         at_home, near, labelled = numbered([Batch.of(mine, columns), *split(sources, columns)])
         smoothed = partition.smooth(settings, at_home, near, labelled, ranges)
         return finish(mine, smoothed)
 
     return work
-
-
-def split(sources: pa.Table, columns: Columns) -> list[Batch]:
-    """Guests and labelled rows of a tile."""
-    axes, values = tuple(f"a{k}" for k in range(len(columns.axes))), tuple(f"v{k}" for k in range(len(columns.values)))
-    group = None if columns.group is None else "key"
-    if sources.num_rows == 0:
-        keys = None if group is None else pa.array([], pa.large_string())
-        return [Batch([np.empty(0)] * len(axes), [np.empty(0)] * width, keys) for width in (len(values), 1)]
-    rows = Batch.of(sources, Columns(axes, values, group))
-    labelled = sources.column(LABELLED).to_numpy()
-    labels = rows.take(labelled)
-    return [rows.take(~labelled), Batch(labels.axes, labels.values[:1], labels.keys)]
-

@@ -102,6 +102,7 @@ impl Problem {
         let tiling = Tiling {
             smoother: &smoother.clone().engine(self.tile_engine),
             sigma: self.space.sigma(self.sigma).expect("as before"),
+            c: self.c,
             label_weight: self.label_weight,
             tolerance: self.tolerance,
             targets: (targets, &self.targets.values),

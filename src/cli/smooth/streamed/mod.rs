@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+mod crowds;
 mod moments;
 mod tiles;
 
@@ -61,8 +62,9 @@ pub(super) struct Counted {
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(tag = "by", rename_all = "lowercase")]
 pub(super) enum Shape {
-    /// Tile by tile. Copies are the rows in all tiles, guests among them, next to the rows that there are.
-    Tiles { tiles: usize, copies: f64, spilled_bytes: u64 },
+    /// Tile by tile. Copies are the rows in all tiles, guests among them, next to the rows that there are; crowds are sets of tiles that were smoothed by
+    /// their moments.
+    Tiles { tiles: usize, crowds: usize, copies: f64, spilled_bytes: u64 },
     /// In two passes, with so many bytes of nodes between them.
     Moments { node_bytes: u64, spilled_bytes: u64 },
 }
@@ -70,8 +72,13 @@ pub(super) enum Shape {
 impl Shape {
     pub(super) fn for_people(self) -> String {
         match self {
-            Self::Tiles { tiles, copies, spilled_bytes } => {
-                format!("{} in {} tiles, {copies:.2} copies of each row", bytes(spilled_bytes), number(tiles))
+            Self::Tiles { tiles, crowds, copies, spilled_bytes } => {
+                let crowded = match crowds {
+                    0 => String::new(),
+                    1 => ", a crowd by its moments".to_owned(),
+                    _ => format!(", {} crowds by their moments", number(crowds)),
+                };
+                format!("{} in {} tiles, {copies:.2} copies of each row{crowded}", bytes(spilled_bytes), number(tiles))
             }
             Self::Moments { node_bytes, spilled_bytes } => {
                 format!("{} of results; nodes took {}", bytes(spilled_bytes), bytes(node_bytes))
@@ -94,14 +101,6 @@ impl Way {
             Self::Moments(_) => "more rows than memory holds, by their moments",
         }
     }
-}
-
-/// Multiplications on lattices that take as long as having one row in one tile.
-const MULTIPLICATIONS_PER_COPY: f64 = 4000.0;
-
-/// Work of tiles, in multiplications on lattices.
-fn work(partition: &Partition) -> f64 {
-    MULTIPLICATIONS_PER_COPY * partition.tiles().iter().map(|tile| tile.sources as f64).sum::<f64>()
 }
 
 impl Streamed<'_> {
@@ -187,7 +186,7 @@ impl Streamed<'_> {
     /// Chooses how to do it: by moments where that is less work, or tiles would have everything in common.
     pub(super) fn choose(&self, counted: &Counted) -> Result<Way, Error> {
         match (self.blueprint(counted)?, self.cut(counted)) {
-            (Some(blueprint), Ok(partition)) if blueprint.multiplications() > work(&partition) => {
+            (Some(blueprint), Ok(partition)) if blueprint.multiplications() > partition.work() => {
                 Ok(Way::Tiles(partition))
             }
             (Some(blueprint), _) => Ok(Way::Moments(Box::new(blueprint))),

@@ -42,14 +42,18 @@ impl Streamed<'_> {
         self.each_row(&*phase, &[Role::ToPredict, Role::Labelled], |table, _, role| {
             let columns: Vec<&[f64]> = table.columns.iter().map(Vec::as_slice).collect();
             moments.add(blueprint, &table.places, role, &columns)?;
-            // Groups may have more nodes between them than was thought.
-            let (need, limit) = (moments.bytes(), self.memory / SHARE_OF_NODES);
-            if need > limit {
-                return Err(Error::Memory { what: "the nodes of lattices".to_owned(), need, limit });
-            }
-            Ok(())
+            self.check_nodes(&moments)
         })?;
         Ok(moments)
+    }
+
+    /// Groups may have more nodes between them than was thought.
+    pub(super) fn check_nodes(&self, moments: &Moments) -> Result<(), Error> {
+        let (need, limit) = (moments.bytes(), self.memory / SHARE_OF_NODES);
+        if need > limit {
+            return Err(Error::Memory { what: "the nodes of lattices".to_owned(), need, limit });
+        }
+        Ok(())
     }
 
     fn read_off(&self, blueprint: &Blueprint, field: &Field) -> Result<Results, Error> {

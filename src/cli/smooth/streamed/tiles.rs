@@ -12,10 +12,10 @@ use crate::smoother::{SmoothedTile, TileContents, TileRows, smooth_tile};
 const SHARE_OF_A_TILE: f64 = 0.5;
 
 /// Rows on disk, a shelf for each tile.
-struct Shelves {
-    home: Spill,
-    guests: Spill,
-    labelled: Spill,
+pub(super) struct Shelves {
+    pub(super) home: Spill,
+    pub(super) guests: Spill,
+    pub(super) labelled: Spill,
 }
 
 impl Streamed<'_> {
@@ -30,12 +30,13 @@ impl Streamed<'_> {
         if let Some(cutoff) = accuracy.cutoff {
             return Partition::with_cutoff(&counted.census, sigma, weight, cutoff, &capacity);
         }
-        Partition::new(&counted.census, sigma, weight, accuracy.tolerance, &capacity)
+        let (ranges, tolerance) = (&counted.ranges, accuracy.tolerance);
+        Partition::with_crowds(&counted.census, sigma, weight, tolerance, &capacity, ranges, self.args.certificate)
     }
 
     /// Smooths all tiles.
     pub(super) fn smooth_tiles(&self, counted: &Counted, partition: &Partition) -> Result<(Results, Shape), Error> {
-        let rows: u64 = partition.tiles().iter().map(|tile| tile.sources).sum();
+        let rows = partition.copies();
         let record = (2 + self.axes() + self.inputs.predictions.len()) as u64;
         let spilled_bytes = 8 * rows * record + self.bytes_of_results(counted);
         self.check_space(spilled_bytes)?;
@@ -43,13 +44,16 @@ impl Streamed<'_> {
         let mut results = self.results()?;
         let phase = self.caller.phase("smooth");
         phase.start(counted.census.rows().0);
-        for tile in 0..partition.tiles().len() {
+        let (tiles, crowds) = (partition.tiles().len(), partition.crowds());
+        let alone = crowds.first().map_or(tiles, |crowd| crowd.tiles().start as usize);
+        for tile in 0..alone {
             let (rows, smoothed) = self.smooth_tile(&shelves, tile, counted, partition)?;
             results.add(&rows, &smoothed)?;
             phase.advance(rows.len() as u64);
         }
+        crowds.iter().try_for_each(|crowd| self.smooth_crowd(&shelves, crowd, &mut results, &*phase))?;
         let copies = rows as f64 / self.inputs.rows().max(1) as f64;
-        Ok((results, Shape::Tiles { tiles: partition.tiles().len(), copies, spilled_bytes }))
+        Ok((results, Shape::Tiles { tiles, crowds: crowds.len(), copies, spilled_bytes }))
     }
 
     /// Columns that hold a place.
@@ -121,7 +125,7 @@ impl Streamed<'_> {
     }
 
     /// The rows of a shelf.
-    fn take(&self, records: Vec<Vec<f64>>) -> Result<Taken, Error> {
+    pub(super) fn take(&self, records: Vec<Vec<f64>>) -> Result<Taken, Error> {
         let mut numbers = records.into_iter();
         let (rows, groups) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
         let mut places = if let Some(columns) = self.index_columns() {
@@ -138,14 +142,14 @@ impl Streamed<'_> {
 }
 
 /// Rows that were taken from a shelf.
-struct Taken {
-    rows: Vec<f64>,
-    places: Places,
+pub(super) struct Taken {
+    pub(super) rows: Vec<f64>,
+    pub(super) places: Places,
     columns: Vec<Vec<f64>>,
 }
 
 impl Taken {
-    fn columns(&self) -> Vec<&[f64]> {
+    pub(super) fn columns(&self) -> Vec<&[f64]> {
         self.columns.iter().map(Vec::as_slice).collect()
     }
 }
