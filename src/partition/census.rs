@@ -48,12 +48,14 @@ impl Count {
 const GROUPS: u32 = 4096;
 /// Farthest cube from zero along an axis: all numbers up to it are exact.
 const FARTHEST: f64 = (1_u64 << 40) as f64;
+/// Cubes of the sphere are at most a sixteenth of its radius wide, however wide σ is: those who ask how far rows are apart need to know better than by halves of it.
+const WIDEST_ON_THE_SPHERE: i32 = -4;
 /// Rows that one task counts.
 const PIECE: usize = 1 << 14;
 
 /// Rows counted in cubes of space.
 ///
-/// Cubes are about σ wide, or wider where there would be more of them than allowed: always the smallest cubes that are few
+/// Cubes are about σ wide (on the sphere 400 km at most), or wider where there would be more of them than allowed: always the smallest cubes that are few
 /// enough, whatever the order of rows. So censuses of parts, joined in any order, are the census of the whole.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Census {
@@ -72,6 +74,7 @@ impl Census {
     #[must_use]
     pub fn new(sigma: Sigma, metric: Metric, most: usize) -> Self {
         let level = width(sigma, metric).log2().floor() as i32;
+        let level = if metric == Metric::Sphere { level.min(WIDEST_ON_THE_SPHERE) } else { level };
         Self { metric, level, cells: FxHashMap::default(), most: most.max(1) }
     }
 

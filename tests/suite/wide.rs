@@ -72,7 +72,7 @@ fn check(shape: Shape, space: Space, share: f64, tolerance: f64, cells: usize) -
 
 #[test]
 fn every_row_keeps_the_tolerance_and_its_bound() {
-    for (step, share) in [0.05, 0.3, 2.0, 30.0].into_iter().enumerate() {
+    for (step, share) in [0.05, 0.3, 2.0, 30.0, 300.0].into_iter().enumerate() {
         let mut found = 0;
         for shape in SHAPES {
             for space in SPACES {
@@ -80,7 +80,7 @@ fn every_row_keeps_the_tolerance_and_its_bound() {
             }
         }
         // Space and far outliers take more nodes than are allowed where σ is small; where it is wide, distant hermits have too little around them.
-        let least = [24, 36, 36, 32][step];
+        let least = [24, 36, 36, 32, 32][step];
         assert!(found >= least, "{share}: {found}");
     }
 }
