@@ -38,7 +38,7 @@ SAMPLE = 2_000_000
 PLANS = [(rows, sigma) for rows in (1e9, 1e11) for sigma in ("100m", "500m", "0.01deg", "1deg")]
 # What the last fit found (benches/results/2026-11-18-scale-model-epyc-avx512.md): seconds for each row, each row in tiles in degrees and in metres, and each multiplication.
 FITTED = np.array([0.40e-6, 0.64e-6, 1.39e-6, 0.117e-9])
-MEMORY_PER_TASK = [gib << 30 for gib in (4, 16, 64)]
+MEMORY_PER_TASK = [gib << 30 for gib in (64, 16)]
 # Cubes of space with rows in them beyond which Spark does not look for lattices.
 MOST_CELLS = 1 << 15
 # Place and value of a guest, its tile and its role; a row at home has all its columns besides, here a hundred bytes.
