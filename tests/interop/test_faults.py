@@ -314,7 +314,7 @@ LAYOUTS = {
     "towns": lambda rng: rng.uniform([30, -110], [48, -75], (75, 2))[rng.integers(0, 75, ROWS)] + rng.normal(0, 0.05, (ROWS, 2)),
     "country": lambda rng: rng.uniform([30, -110], [48, -75], (ROWS, 2)),
 }
-WIDTHS = {"exact": ["10m"], "sparse": ["10m", "100m", "0.001deg"], "fast": ["10m", "1km", "50km", "0.01deg", "0.5deg", "0.2"]}
+WIDTHS = {"exact": ["10m"], "sparse": ["10m", "100m", "0.001deg"], "fast": ["10m", "1km", "50km", "1000km", "0.01deg", "0.5deg", "0.2"]}
 # Huge pages that are half empty, and buffers of readers and writers, however many rows there are.
 ALLOWANCE = 16e6
 
