@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow::datatypes::{DataType, Field, Schema};
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, encode_arrow_schema};
 use parquet::basic::{Compression, Encoding, Repetition, Type as PhysicalType, ZstdLevel};
-use parquet::bloom_filter::Sbbf;
 use parquet::column::writer::ColumnCloseResult;
 use parquet::data_type::{DataType as ParquetType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
@@ -22,7 +21,8 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersi
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 
-use super::guard::{check_pages, guarded, ours};
+use super::budget::{Budget, Taken};
+use super::guard::{BloomFilters, check_pages, guarded, ours};
 use super::input::{Input, ParquetFile};
 use super::temporary::TemporaryFile;
 use crate::error::Error;
@@ -148,7 +148,9 @@ impl Output {
             let properties = Arc::new(properties(input, first, names));
             SerializedFileWriter::new(file, schema_with(first, names)?, properties)
         })?;
-        let (mut start, added) = (0, Added { indexed: has_page_index(input), columns: names.len(), values });
+        let indexed = has_page_index(input);
+        let added = Added { indexed, columns: names.len(), values, budget: &input.budget };
+        let mut start = 0;
         for file in input.files() {
             start = guarded(&file.path, || added.copy_file(file, start, &mut writer))?;
         }
@@ -332,6 +334,8 @@ struct Added<'a> {
     /// How many columns are new.
     columns: usize,
     values: &'a Values<'a>,
+    /// Memory for what is copied.
+    budget: &'a Budget,
 }
 
 impl Added<'_> {
@@ -342,9 +346,11 @@ impl Added<'_> {
         mut start: usize,
         writer: &mut SerializedFileWriter<W>,
     ) -> Result<usize, ParquetError> {
+        let mut filters = BloomFilters::new(&file.reader, self.budget);
         for group in 0..file.parquet().num_row_groups() {
             let mut out = writer.next_row_group()?;
-            copy_columns(file, group, self.indexed, &mut out)?;
+            // The writer holds the filters until the row group is closed.
+            let _filters = copy_columns(file, group, self.indexed, &mut filters, &mut out)?;
             let end = start + usize::try_from(file.parquet().row_group(group).num_rows()).unwrap_or(0);
             for column in 0..self.columns {
                 self.add_column(column, start..end, &mut out)?;
@@ -375,21 +381,26 @@ impl Added<'_> {
     }
 }
 
+/// Copies the columns of a row group; gives the memory of the filters among them.
 fn copy_columns<W: std::io::Write + Send>(
     file: &ParquetFile,
     group: usize,
     indexed: bool,
+    filters: &mut BloomFilters,
     out: &mut SerializedRowGroupWriter<'_, W>,
-) -> Result<(), ParquetError> {
+) -> Result<Vec<Taken>, ParquetError> {
     let metadata = file.parquet();
     let row_group = metadata.row_group(group);
+    let mut held = Vec::new();
     for (at, chunk) in row_group.columns().iter().enumerate() {
         check_pages(file, group, at)?;
+        let (bloom_filter, taken) = filters.read(chunk).unzip();
+        held.extend(taken);
         let copied = ColumnCloseResult {
             bytes_written: u64::try_from(chunk.compressed_size()).unwrap_or(0),
             rows_written: u64::try_from(row_group.num_rows()).unwrap_or(0),
             metadata: chunk.clone(),
-            bloom_filter: Sbbf::read_from_column_chunk(chunk, &file.reader).ok().flatten(),
+            bloom_filter,
             column_index: metadata
                 .column_index()
                 .filter(|_| indexed)
@@ -403,7 +414,7 @@ fn copy_columns<W: std::io::Write + Send>(
         };
         out.append_column(&file.reader, copied)?;
     }
-    Ok(())
+    Ok(held)
 }
 
 /// Encodes the next column of a row group, of which no value is missing.

@@ -18,7 +18,7 @@ import pytest
 import forge
 from conftest import as_arguments
 from damage import assert_explained, environment, flags_with_defaults, temporary_files
-from forge import BYTES, I32, LIST, STRUCT, all_present, all_the_first, data_page, dictionary_page
+from forge import BYTES, I32, I64, LIST, STRUCT, all_present, all_the_first, data_page, dictionary_page
 from sample import Reference, test_rows
 
 LIMIT = "200MiB"
@@ -420,6 +420,74 @@ def test_15_page_indexes_outside_the_file(binary, tmp_path, field, value):
         Reference(test).assert_close(out)
     else:
         assert_explained(process, 2, ["bad.parquet"])
+
+
+def add_index(file, content, chunks):
+    """Lets columns share what is to be the list of their pages."""
+    for chunk in chunks:
+        file.set(chunk, forge.OFFSET_INDEX_START, len(file.body))
+        chunk[forge.OFFSET_INDEX_LENGTH] = (I32, len(content))
+    file.body += content
+
+
+@pytest.mark.parametrize("claimed", [2**31 - 1, 10**6, 2**32 + 1])
+def test_15_a_page_index_that_claims_many_pages(forged, claimed):
+    file = file_of(test_rows(20))
+    add_index(file, b"\x19" + forge.list_header(STRUCT, claimed) + bytes(100), file.groups()[0][forge.COLUMNS][1][1])
+    forged(file, "page index")
+
+
+def without_rows(group):
+    """A row group like this, of no rows."""
+    chunks = [chunk | {forge.META: (STRUCT, emptied(chunk[forge.META][1]))} for chunk in group[forge.COLUMNS][1][1]]
+    return group | {forge.COLUMNS: (LIST, (STRUCT, chunks)), forge.GROUP_ROWS: (I64, 0)}
+
+
+def emptied(meta):
+    meta = {number: field for number, field in meta.items() if number != forge.DICTIONARY_START}
+    return meta | {forge.VALUES: (I64, 0), forge.PACKED: (I64, 0)}
+
+
+def test_15_a_page_index_that_all_columns_share(forged):
+    """Of a megabyte, parsed for each of 8000 columns."""
+    file = file_of(test_rows(20))
+    whole = file.groups()[0]
+    file.footer[forge.GROUPS] = (LIST, (STRUCT, [whole, *(without_rows(whole) for _ in range(2000))]))
+    page = forge.written(STRUCT, {1: (I64, 4), 2: (I32, 0), 3: (I64, 0)})
+    index = b"\x19" + forge.list_header(STRUCT, 150_000) + page * 150_000 + b"\0"
+    add_index(file, index, [chunk for group in file.groups() for chunk in group[forge.COLUMNS][1][1]])
+    forged(file, "page index", "needs about", hint="--memory-limit")
+
+
+BLOOM_BYTES = 16 << 20
+BLOOM_KINDS = {number: (STRUCT, {1: (STRUCT, {})}) for number in (2, 3, 4)}
+
+
+def with_bloom_filter(file, claimed, length=True):
+    """Lets all columns share a filter."""
+    content = forge.written(STRUCT, {1: (I32, claimed), **BLOOM_KINDS}) + bytes(BLOOM_BYTES)
+    for group in file.groups():
+        for chunk in group[forge.COLUMNS][1][1]:
+            meta = chunk[forge.META][1] | {forge.BLOOM_START: (I64, len(file.body))}
+            meta |= {forge.BLOOM_LENGTH: (I32, len(content))} if length else {}
+            chunk[forge.META] = (STRUCT, dict(sorted(meta.items())))
+    file.body += content
+
+
+@pytest.mark.parametrize("length", [True, False])
+@pytest.mark.parametrize("claimed", [BLOOM_BYTES, 2**31 - 1, 0, -1, 31])
+def test_15_a_bloom_filter_that_all_columns_share(binary, tmp_path, claimed, length):
+    """It is not copied for every one of 200 columns."""
+    test, out = test_rows(20), tmp_path / "out.parquet"
+    for number in range(200):
+        test = test.append_column(f"more {number}", pa.array(range(20)))
+    file = file_of(test)
+    with_bloom_filter(file, claimed, length)
+    (tmp_path / "bad.parquet").write_bytes(file.put_together())
+    process = run(binary, {"test": tmp_path / "bad.parquet", "output": out})
+    assert process.returncode == 0, process.stderr
+    assert out.stat().st_size < 2 * BLOOM_BYTES
+    Reference(test).assert_close(out)
 
 
 def test_15_pages_that_disagree_in_a_column_that_passes_through(forged):

@@ -272,3 +272,26 @@ def test_duckdb_reads_the_output(smooth, tmp_path):
         before, after = rows("*", tmp_path / "test.parquet"), rows("* EXCLUDE xgb_smoothed", path)
         assert after.schema == before.schema and after.to_pylist() == before.to_pylist()
         assert rows("xgb_smoothed", path)["xgb_smoothed"].to_pylist() == pq.read_table(path)["xgb_smoothed"].to_pylist()
+
+
+def test_bloom_filters_are_kept(smooth, tmp_path):
+    """Those of pyarrow and DuckDB, byte by byte, and DuckDB finds out by them what is not there."""
+    # DuckDB makes one for a column of few values.
+    table = test_rows(1000).append_column("house", pa.array([f"house {i % 4}" for i in range(1000)]))
+    pq.write_table(table, tmp_path / "pyarrow.parquet", bloom_filter_options={"house": True})
+    with duckdb.connect() as connection:
+        connection.sql(f"COPY (FROM '{tmp_path}/pyarrow.parquet') TO '{tmp_path}/duckdb.parquet'")
+        for name in ("pyarrow", "duckdb"):
+            path = smooth(tmp_path / f"{name}.parquet")
+            before, after = bloom_filters(connection, tmp_path / f"{name}.parquet"), bloom_filters(connection, path)
+            assert before["house"] and {column: after[column] for column in before} == before
+            excluded = lambda value: connection.sql(f"FROM parquet_bloom_probe('{path}', 'house', '{value}')").fetchall()[0][2]
+            assert excluded("house 99") and not excluded("house 3")
+
+
+def bloom_filters(connection, file):
+    """The filter of each column, as bytes."""
+    what = "path_in_schema, bloom_filter_offset, bloom_filter_length"
+    rows = connection.sql(f"SELECT {what} FROM parquet_metadata('{file}')").fetchall()
+    data = file.read_bytes()
+    return {column: start and data[start : start + length] for column, start, length in rows}

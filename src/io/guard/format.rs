@@ -1,4 +1,4 @@
-//! The structs of Parquet's footer and page headers as Thrift writes them, as far as anybody reads them. Names are those
+//! The structs of Parquet's footer, page headers and indexes as Thrift writes them, as far as anybody reads them. Names are those
 //! that our visitors listen for; the rest go by their kind.
 
 use super::thrift::Field;
@@ -145,3 +145,11 @@ pub(super) static PAGE: &[Field] = &[
         ]),
     ),
 ];
+
+pub(super) static OFFSET_INDEX: &[Field] = &[
+    unnamed(1, List(&Struct(&[unnamed(1, Integer), unnamed(2, Integer), unnamed(3, Integer)]))),
+    unnamed(2, List(&Integer)),
+];
+
+pub(super) static BLOOM_FILTER: &[Field] =
+    &[Field(1, "bytes", Integer), unnamed(2, Struct(&[])), unnamed(3, Struct(&[])), unnamed(4, Struct(&[]))];

@@ -2,6 +2,7 @@
 //! it makes room for what is claimed, follows schemas by recursion, and unpacks some streams to their end. Everything
 //! that could not be caught afterwards, no memory and no stack, is refused before; the rest is caught here.
 
+mod bloom;
 mod delta;
 mod footer;
 mod format;
@@ -23,6 +24,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::reader::{ChunkReader, Length};
 
+pub(super) use self::bloom::BloomFilters;
 pub(super) use self::row_group::{Surveyed, check_pages};
 use super::budget::Budget;
 use super::file::PositionedFile;

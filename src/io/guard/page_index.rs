@@ -3,19 +3,21 @@
 use std::path::Path;
 
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{
-    ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
-};
+use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::page_index::offset_index::PageLocation;
+use parquet::file::reader::ChunkReader;
 
+use super::format::OFFSET_INDEX;
 use super::metadata::name;
 use super::ours;
+use super::thrift::Thrift;
 use crate::io::budget::Budget;
 use crate::io::file::PositionedFile;
 
-/// Bytes that page indexes may take in memory for each byte in the file: a limit of no letters takes one there and 16 here.
-/// Measured: 8 with a page for each of 200 000 columns (2026-11-18).
-const BYTES_PER_INDEX_BYTE: u64 = 16;
+/// Bytes that page indexes may take in memory for each byte in the file: for the place of a page the crate makes room, 24
+/// bytes, before it sees whether there are more bytes than one. Measured: 8 with a page for each of 200 000 columns
+/// (2026-11-18).
+const BYTES_PER_INDEX_BYTE: u64 = 24;
 
 /// The metadata with the page indexes, if there are any.
 pub(super) fn read(
@@ -25,8 +27,9 @@ pub(super) fn read(
     budget: &Budget,
 ) -> Result<ParquetMetaData, ParquetError> {
     let what = || format!("reading the page index of {}", path.display());
-    let need = span(&metadata).saturating_mul(1 + BYTES_PER_INDEX_BYTE);
+    let need = need(&metadata);
     let taken = budget.take(need, what).map_err(ours)?;
+    check_counts(file, &metadata)?;
     let mut reader =
         ParquetMetaDataReader::new_with_metadata(metadata).with_page_index_policy(PageIndexPolicy::Optional);
     reader.read_page_indexes(file)?;
@@ -36,18 +39,44 @@ pub(super) fn read(
     Ok(metadata)
 }
 
-/// Bytes from the first index to the last. They stand together; where a file scatters them, the crate reads what is between.
-fn span(metadata: &ParquetMetaData) -> u64 {
-    let chunks = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
-    let indexes = chunks.flat_map(|chunk| {
+/// Bytes from the first index to the last, and what all of them are parsed to. They stand together; where a file scatters
+/// them, the crate reads what is between. Where columns share one, it is parsed for each.
+fn need(metadata: &ParquetMetaData) -> u64 {
+    let indexes = chunks(metadata).flat_map(|(_, chunk)| {
         [
             chunk.column_index_offset().zip(chunk.column_index_length()),
             chunk.offset_index_offset().zip(chunk.offset_index_length()),
         ]
     });
-    let ends = indexes.flatten().map(|(start, length)| (start, start.saturating_add(i64::from(length))));
-    let (first, last) = ends.fold((i64::MAX, 0), |(first, last), (start, end)| (first.min(start), last.max(end)));
-    u64::try_from(last.saturating_sub(first)).unwrap_or(0)
+    let (mut first, mut last, mut parsed) = (i64::MAX, 0, 0_u64);
+    for (start, length) in indexes.flatten() {
+        first = first.min(start);
+        last = last.max(start.saturating_add(i64::from(length)));
+        parsed = parsed.saturating_add(u64::try_from(length).unwrap_or(0).saturating_mul(BYTES_PER_INDEX_BYTE));
+    }
+    u64::try_from(last.saturating_sub(first)).unwrap_or(0).saturating_add(parsed)
+}
+
+/// All columns of all row groups, each with the number of its row group.
+fn chunks(metadata: &ParquetMetaData) -> impl Iterator<Item = (usize, &ColumnChunkMetaData)> {
+    let groups = metadata.row_groups().iter().enumerate();
+    groups.flat_map(|(number, group)| group.columns().iter().map(move |chunk| (number, chunk)))
+}
+
+/// Refuses lists of more pages than they hold: the crate makes room for as many as are claimed.
+fn check_counts(file: &PositionedFile, metadata: &ParquetMetaData) -> Result<(), ParquetError> {
+    for (number, chunk) in chunks(metadata) {
+        let place = chunk.offset_index_offset().zip(chunk.offset_index_length());
+        let Some((start, length)) = place.and_then(|(start, length)| start.try_into().ok().zip(length.try_into().ok()))
+        else {
+            continue;
+        };
+        let bytes = file.get_bytes(start, length)?;
+        if Thrift::new(&bytes).structure(OFFSET_INDEX, &mut ()).is_err() {
+            return Err(nonsense(number, chunk));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses indexes that point outside their column.
@@ -56,12 +85,16 @@ fn check(metadata: &ParquetMetaData) -> Result<(), ParquetError> {
     for (number, (group, columns)) in groups.enumerate() {
         for (chunk, index) in group.columns().iter().zip(columns) {
             if !points_inside(chunk, &index.page_locations, group.num_rows()) {
-                let problem = "has a page index that makes no sense";
-                return Err(ParquetError::General(format!("column {} of row group {number} {problem}", name(chunk))));
+                return Err(nonsense(number, chunk));
             }
         }
     }
     Ok(())
+}
+
+fn nonsense(group: usize, chunk: &ColumnChunkMetaData) -> ParquetError {
+    let column = name(chunk);
+    ParquetError::General(format!("column {column} of row group {group} has a page index that makes no sense"))
 }
 
 fn points_inside(chunk: &ColumnChunkMetaData, pages: &[PageLocation], rows: i64) -> bool {

@@ -1,14 +1,18 @@
-//! Any bytes as a Parquet file: every column comes back whole, or there is an error.
+//! Any bytes as a Parquet file: every column comes back whole, or there is an error; what is copied to an output can be read
+//! again.
 
 use std::borrow::Cow;
 use std::io::Write;
 
-use geosmooth::io::{Budget, CoordinateRequest, Groups, Input};
+use geosmooth::io::{Budget, CoordinateRequest, Groups, Input, NewColumn, Output};
 
 /// Columns that are looked at: a file may claim any number.
 const COLUMNS: usize = 8;
 /// Memory that a file may take: a few bytes may hold rows without end.
 const MEMORY: u64 = 16 << 20;
+/// Rows that are copied at most, and the name of what is added to them.
+const COPIED_ROWS: usize = 10_000;
+const ADDED: &str = "smoothed";
 
 /// Reads what the bytes mean.
 pub(crate) fn check(data: &[u8]) {
@@ -31,6 +35,25 @@ pub(crate) fn check(data: &[u8]) {
             assert!(coordinates.axes.iter().all(|axis| axis.values.len() == rows), "{request:?}");
         }
     }
+    if rows <= COPIED_ROWS && !input.has(ADDED) {
+        check_copy(&input);
+    }
+}
+
+/// An output has the rows and columns of its input, and the column that was added.
+fn check_copy(input: &Input) {
+    let folder = tempfile::tempdir().expect("a folder to write to");
+    let path = folder.path().join("out.parquet");
+    let added = NewColumn { name: ADDED.to_owned(), values: (0..input.rows()).map(|row| Some(row as f64)).collect() };
+    let output = Output::create(&path, false, &[input]).expect("a folder to write to");
+    if output.write(input, std::slice::from_ref(&added)).is_err() {
+        return;
+    }
+    let copy = Input::open(&path, &Budget::unlimited()).expect("what was written");
+    let fields = input.schema().fields();
+    assert_eq!((copy.rows(), &copy.schema().fields()[..fields.len()]), (input.rows(), &fields[..]));
+    let numbers = copy.numbers(&[ADDED]).expect("what was written");
+    assert!(numbers[0].values.iter().copied().map(Some).eq(added.values));
 }
 
 /// A whole file as it is. Other bytes are the length of pages, pages and a footer, to which the rest of a file is added: a

@@ -1,0 +1,68 @@
+//! Bloom filters. We do not look into them, but copy them to the output. A file may let all of its columns share a large one,
+//! of which every copy would take room: what makes no sense or does not fit is left out, the rows are as right without.
+
+use parquet::bloom_filter::Sbbf;
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::reader::{ChunkReader, Length};
+
+use super::format::BLOOM_FILTER;
+use super::thrift::{Thrift, Visitor};
+use crate::io::budget::{Budget, Taken};
+use crate::io::file::PositionedFile;
+
+/// Bytes of a header at most, as in the Parquet crate.
+const LONGEST_HEADER: u64 = 20;
+
+/// Bytes of which a filter has one or many times as many.
+const BLOCK: u64 = 32;
+
+/// The Bloom filters of a file.
+pub(in crate::io) struct BloomFilters<'a> {
+    file: &'a PositionedFile,
+    budget: &'a Budget,
+    /// Bytes of the file that are not those of filters given so far: when none are left, some were given before.
+    left: u64,
+}
+
+impl<'a> BloomFilters<'a> {
+    pub(in crate::io) fn new(file: &'a PositionedFile, budget: &'a Budget) -> Self {
+        Self { file, budget, left: file.len() }
+    }
+
+    /// The filter of a column, if it has one to be kept, and the memory for it.
+    pub(in crate::io) fn read(&mut self, chunk: &ColumnChunkMetaData) -> Option<(Sbbf, Taken)> {
+        let size = self.size(chunk)?;
+        self.left = self.left.checked_sub(size)?;
+        // As it stands in the file, and once more as numbers.
+        let taken = self.budget.take(2 * size, || "copying Bloom filters".to_owned()).ok()?;
+        let filter = Sbbf::read_from_column_chunk(chunk, self.file).ok()??;
+        Some((filter, taken))
+    }
+
+    /// Bytes of a filter with its header, if both make sense.
+    fn size(&self, chunk: &ColumnChunkMetaData) -> Option<u64> {
+        let start = u64::try_from(chunk.bloom_filter_offset()?).ok()?;
+        let look = self.file.len().checked_sub(start)?.min(LONGEST_HEADER);
+        let bytes = self.file.get_bytes(start, look as usize).ok()?;
+        let (mut thrift, mut claims) = (Thrift::new(&bytes), Claims::default());
+        thrift.structure(BLOOM_FILTER, &mut claims).ok()?;
+        let bits = u64::try_from(claims.bytes).ok().filter(|bits| *bits > 0 && bits % BLOCK == 0)?;
+        let size = (bytes.len() - thrift.left()) as u64 + bits;
+        chunk.bloom_filter_length().is_none_or(|length| u64::try_from(length) == Ok(size)).then_some(size)
+    }
+}
+
+/// What a header says.
+#[derive(Default)]
+struct Claims {
+    bytes: i64,
+}
+
+impl Visitor for Claims {
+    fn number(&mut self, name: &'static str, value: i64) {
+        if name == "bytes" {
+            // The crate cuts numbers to 32 bits.
+            self.bytes = i32::try_from(value).map_or(0, i64::from);
+        }
+    }
+}
