@@ -33,6 +33,7 @@ def read() -> None:
     write("dictionary", plain, use_dictionary=True, write_page_checksum=True)
     write("pages-v2", plain, data_page_version="2.0", data_page_size=16, write_batch_size=2, write_page_index=True)
     write("row-groups", plain, row_group_size=2)
+    write("indexes", plain, bloom_filter_options={"g": True}, write_page_index=True)
     write("no-rows", plain.slice(0, 0))
     numbers = plain.select(["lat", "lon", "v"])
     write("byte-stream-split", numbers, use_dictionary=False, use_byte_stream_split=["lat", "lon"])

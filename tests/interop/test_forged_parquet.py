@@ -503,6 +503,30 @@ def test_15_pages_that_disagree_in_a_column_that_passes_through(forged):
     forged(file, "'id'", "holds 19", roles=["test"])
 
 
+# --- 19: the embedded Arrow schema ------------------------------------------------------------------------------
+
+
+def schema_of_shared_names(fields, length):
+    """An Arrow schema of many fields whose names are one long text, which stands there once."""
+    short = [f"{number:012d}" for number in range(fields)]
+    message = bytearray(pa.schema([(name, pa.int64()) for name in ["n" * length, *short]]).serialize().to_pybytes())
+    long_at = message.find(struct.pack("<I", length) + b"n" * length)
+    for name in short:
+        at = message.find(struct.pack("<I", 12) + name.encode())
+        refers = at - 16
+        assert struct.unpack_from("<I", message, refers)[0] == at - refers
+        struct.pack_into("<I", message, refers, long_at - refers)
+    return bytes(message)
+
+
+def test_19_an_arrow_schema_of_shared_names(forged):
+    """A megabyte in the file, 1.8 GB once every field has its own."""
+    file = file_of(test_rows(20))
+    schema = base64.b64encode(schema_of_shared_names(1800, 2**20))
+    file.footer[forge.KEY_VALUES] = (LIST, (STRUCT, [{1: (BYTES, b"ARROW:schema"), 2: (BYTES, schema)}]))
+    forged(file, "Arrow schema")
+
+
 # --- 20: names ---------------------------------------------------------------------------------------------------
 
 

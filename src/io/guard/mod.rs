@@ -2,6 +2,7 @@
 //! it makes room for what is claimed, follows schemas by recursion, and unpacks some streams to their end. Everything
 //! that could not be caught afterwards, no memory and no stack, is refused before; the rest is caught here.
 
+mod arrow_schema;
 mod bloom;
 mod delta;
 mod footer;
@@ -66,6 +67,7 @@ pub(super) fn load(path: &Path, file: &PositionedFile, budget: &Budget) -> Resul
     guarded(path, || {
         let parsed = ParquetMetaDataReader::decode_metadata(&bytes)?;
         metadata::check(&parsed, start)?;
+        arrow_schema::check(&parsed)?;
         let parsed = page_index::read(path, file, parsed, budget)?;
         ArrowReaderMetadata::try_new(Arc::new(parsed), ArrowReaderOptions::new())
     })
