@@ -67,7 +67,7 @@ pub(super) enum Lattice {
     /// Charts.
     Sphere(Atlas),
     /// Patches of the whole sphere.
-    Globe(Globe),
+    Globe(Box<Globe>),
 }
 
 impl Thick {
@@ -75,7 +75,7 @@ impl Thick {
     fn on_globe(scene: &Scene, group: usize, globe: Globe) -> Self {
         let bound = Bound::of_globe(globe.off(), scene.group_mass(group));
         let ranges = vec![scene.layout.sources.groups[group].clone()];
-        Self { lattice: Lattice::Globe(globe), bound, thin: Tree::over(scene, &[]), ranges }
+        Self { lattice: Lattice::Globe(Box::new(globe)), bound, thin: Tree::over(scene, &[]), ranges }
     }
 
     /// Whether a source is on the lattice.

@@ -134,7 +134,7 @@ mod tests {
 
     fn spot(bands: &Bands, place: &[f64; 6]) -> Spot {
         let axes = place.iter().map(|x| vec![*x]).collect();
-        bands.spot(angles(&Cloud { axes, groups: vec![0..1] }, 0))
+        bands.spot(angles(&Cloud { axes, groups: Vec::new() }, 0))
     }
 
     fn bands(height: f64, sigma: f64) -> Bands {

@@ -81,7 +81,7 @@ impl Mesh {
         let places: Vec<[f64; 6]> =
             patches.iter().flat_map(|patch| self.bands.places(*patch, &self.chebyshev)).collect();
         let axis = |k: usize| places.iter().map(|place| place[k]).collect();
-        Cloud { axes: (0..6).map(axis).collect(), groups: vec![0..places.len()] }
+        Cloud { axes: (0..6).map(axis).collect(), groups: Vec::new() }
     }
 
     /// What columns at the nodes of source patches give to the nodes of target patches: for each patch, one column after the other.

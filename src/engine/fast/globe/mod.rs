@@ -41,8 +41,9 @@ pub(super) struct Globe {
     mesh: Mesh,
     sources: Settled,
     targets: Settled,
-    /// Where each target stands among those that are in patches; they are counted from the first.
+    /// The targets as they are numbered outside.
     places: Range<usize>,
+    /// Where each of them stands in the order of patches.
     position: Vec<u32>,
 }
 
@@ -76,11 +77,11 @@ impl Globe {
         self.places.clone()
     }
 
-    /// Bytes for each column, while nodes of both kinds and the sums of targets are there.
+    /// Bytes for each column: nodes of sources as tasks give them and all together, those of targets twice as well, and the sums of targets.
     pub(super) fn bytes(&self) -> u64 {
-        let (nodes, threads) = (self.mesh.nodes_of_a_patch(), rayon::current_num_threads());
-        let patches = self.sources.patches.len() + self.targets.patches.len() + 3 * threads;
-        8 * (patches * nodes + self.places.len()) as u64
+        let (sources, targets) = (&self.sources, &self.targets);
+        let patches = sources.pieces().len() + sources.patches.len() + 2 * targets.patches.len();
+        8 * (patches * self.mesh.nodes_of_a_patch() + self.places.len()) as u64
     }
 
     /// Sources and targets in patches.
