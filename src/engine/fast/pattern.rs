@@ -203,7 +203,7 @@ impl Pattern {
 }
 
 /// Parts of the tolerance that are aimed at: on the sphere, errors of sampling count far from a row too, and a first aim may miss.
-const AIMS: [f64; 7] = [1.0, 0.5, 0.25, 0.125, 0.03125, 0.0078125, 0.001953125];
+const AIMS: [f64; 7] = [1.0, 1.0 / 2.0, 1.0 / 4.0, 1.0 / 8.0, 1.0 / 32.0, 1.0 / 128.0, 1.0 / 512.0];
 /// Part of the tolerance that is left for the rounding of averages, which joins their bound afterwards.
 const LEFT: f64 = 1.0 / 64.0;
 
