@@ -200,15 +200,18 @@ fn cells(places: &Places, metric: Metric, side: f64, rows: std::ops::Range<usize
 fn cells_on<const A: usize>(places: &Places, metric: Metric, side: f64, rows: std::ops::Range<usize>) -> Vec<Cell> {
     let mut coordinates = vec![[0.0; A]; rows.len()];
     places.coordinates(rows.start, metric, &mut coordinates);
-    let per_side = side.recip();
     let cell = |(row, place): (usize, &[f64; A])| {
-        let mut cube = [0; 3];
-        for (number, x) in cube.iter_mut().zip(&place[..A.min(3)]) {
-            *number = (x * per_side).floor() as i64;
-        }
+        let cube = std::array::from_fn(|k| if k < A.min(3) { number(place[k], side) } else { 0 });
         Cell { group: i64::from(places.group(row) % GROUPS), cube }
     };
     rows.zip(&coordinates).map(cell).collect()
+}
+
+/// The cube that a coordinate is in, the same whether it is found at once or by halving the number of a smaller one.
+fn number(x: f64, side: f64) -> i64 {
+    // Sides are powers of two: a quotient is exact, unless it vanishes, and then it is still on its side of zero.
+    let quotient = x / side;
+    if quotient == 0.0 && x < 0.0 { -1 } else { quotient.floor() as i64 }
 }
 
 /// The cells of all rows, in cubes of this side.
@@ -245,6 +248,25 @@ mod tests {
         assert_eq!((whole.level, whole.cells()), (joined.level, joined.cells()));
         assert_eq!((whole.rows(), whole.occupied()), ((5000, 3000), whole.cells().len()));
         assert!((250..=1000).contains(&whole.cells.len()), "{}", whole.cells.len());
+    }
+
+    #[test]
+    fn a_place_is_in_one_cube_however_small_its_coordinate() {
+        for x in [0.0_f64, -0.0, 1e-320, -1e-320, -5e-324, 3.0, -3.0, -1e300, 1e300] {
+            for level in [-1074, -1060, -900, 0, 900, 1000] {
+                let side = |level: i32| f64::from(level).exp2();
+                if x.abs() / side(level) > FARTHEST {
+                    continue;
+                }
+                for wider in 1..20 {
+                    assert_eq!(
+                        number(x, side(level)) >> wider,
+                        number(x, side(level + wider)),
+                        "{x:e} {level} {wider}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]
