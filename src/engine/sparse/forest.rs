@@ -252,7 +252,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         rows.block.ends.push(rows.block.columns.len());
         rows.mass.push(mass);
         rows.exponent.push(-near.shift);
-        rows.error.push(dropped + unseen + mass * limits.rounding);
+        rows.error.push(dropped + unseen + mass * limits.rounding_of(total / mass, near.shift));
     }
 }
 
@@ -267,11 +267,20 @@ pub(super) struct Limits {
     pub(super) farthest: f64,
     /// What is subtracted from every decay at most so that far rows do not underflow; a whole number.
     pub(super) shift: f64,
-    /// What rounding can do to the sums, as a factor of D.
+    /// What rounding can do to the sums at most, as a factor of D.
     pub(super) rounding: f64,
 }
 
 impl Limits {
+    /// What rounding can do to a sum of such a part of all weight, but for a power of two. The tree knows high parts only, so
+    /// that far rows may have nearer sources than it found, by far: what they sum up to tells.
+    fn rounding_of(&self, weight_per_mass: f64, shift: f64) -> f64 {
+        if self.shift == 0.0 {
+            return self.rounding;
+        }
+        self.rounding.min(rounding_error(CHUNK, weight_per_mass.log2() + shift))
+    }
+
     /// For a target whose group has no source, or none but the one that is left out: however far it looks, nothing is missed.
     const NOTHING: Self = Self { nearest: 0.0, farthest: f64::INFINITY, shift: 0.0, rounding: 0.0 };
 }
