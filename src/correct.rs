@@ -7,7 +7,7 @@ use crate::engine::EngineOptions;
 use crate::error::{Error, plain};
 use crate::influence::Influence;
 use crate::points::Places;
-use crate::scene::Own;
+use crate::scene::{Own, Scene};
 use crate::space::Sigma;
 
 /// How residuals are spread: the width of their kernel, and κ, the mass of zeros that they are averaged with.
@@ -48,9 +48,12 @@ pub struct LabelledRows<'a> {
 pub struct Corrected {
     /// The corrected prediction of each target.
     pub values: Vec<f64>,
-    /// How far any of them can be from the exact one, in the unit of the values.
-    pub error_bound: f64,
+    /// How far each of them can be from the exact one, in the unit of the values.
+    pub error_bound: Vec<f64>,
 }
+
+/// Bytes of sums at a row, of which there are four, twice while they are looked up, and of what comes of them.
+const BYTES_OF_A_ROW: u64 = 96;
 
 impl Correction {
     /// Residuals spread by a kernel of width σ, shrunk by the mass κ.
@@ -93,21 +96,25 @@ impl Correction {
         let mut residuals = labelled.residuals();
         let largest = residuals.iter().flatten().fold(0.0, |most: f64, residual| most.max(residual.abs()));
         if largest == 0.0 {
-            let unchanged = |values: &&[f64]| Corrected { values: values.to_vec(), error_bound: 0.0 };
+            let unchanged =
+                |values: &&[f64]| Corrected { values: values.to_vec(), error_bound: vec![0.0; values.len()] };
             return Ok(predictions.iter().map(unchanged).collect());
         }
         // In units of the largest, so that no sum overflows; an average of residuals differs from each by at most two units.
         residuals.iter_mut().flatten().for_each(|residual| *residual /= largest);
         let columns: Vec<&[f64]> = residuals.iter().map(Vec::as_slice).collect();
         let options = options.with_share(labelled.half_range() / (2.0 * largest));
+        let rows = Scene::counts(self.sigma, targets, &[(labelled.places, 1.0)])?;
+        let stays = rows.kept() + rows.targets * BYTES_OF_A_ROW;
+        let options = options.beside(stays, rows.meanwhile(), || "the correct step".to_owned())?;
         let influence = Influence::new(self.sigma, targets, labelled.places, Own::Counts)?;
         let field = influence.field(self.sigma, &columns, self.shrink, &options)?;
-        let error = (0..targets.len()).map(|row| field.shrunk_error(row, self.shrink)).fold(0.0, f64::max);
         let column = |(k, values): (usize, &&[f64])| {
             let corrected = |(row, value)| value + largest * field.shrunk(k, row, self.shrink);
             let values: Vec<f64> = values.iter().enumerate().map(corrected).collect();
             let size = values.iter().fold(largest, |most, value| most.max(value.abs()));
-            Corrected { values, error_bound: 2.0 * largest * error.min(1.0) + 2.0 * f64::EPSILON * size }
+            let error = |row| 2.0 * largest * field.shrunk_error(row, self.shrink).min(1.0) + 2.0 * f64::EPSILON * size;
+            Corrected { error_bound: (0..values.len()).map(error).collect(), values }
         };
         Ok(predictions.iter().enumerate().map(column).collect())
     }

@@ -44,6 +44,7 @@
 //! | [`tune`], [`diagnose`] | choosing parameters on rows whose truth is known; why smoothing helps or not |
 //! | [`baseline`] | the methods that the paper compares smoothing with, tuned and scored beside it |
 //! | [`partition`] | more rows than memory holds: counted, then cut into tiles that are smoothed one by one, or added up to moments |
+//! | `finding` | what a run noticed that its user should know |
 //! | `score` | R², RMSE, MAE, MAPE and the median error |
 //! | [`experiment`] | the experiments of the paper |
 //! | [`io`] | Parquet and GeoParquet in and out, Arrow tables in |
@@ -68,6 +69,7 @@ pub mod diagnose;
 pub mod engine;
 mod error;
 pub mod experiment;
+mod finding;
 mod influence;
 pub mod io;
 mod kernel;
@@ -89,6 +91,7 @@ pub mod tune;
 pub use correct::{Corrected, Correction, LabelledRows};
 pub use engine::EngineOptions;
 pub use error::{Error, bytes};
+pub use finding::{Finding, Severity};
 pub use parameters::{CorrectParameters, Parameters, PlaceColumns};
 pub use points::Places;
 pub use score::{Measure, Score};

@@ -156,6 +156,11 @@ impl Places {
         self.groups.as_ref().map_or(0, |groups| groups[row])
     }
 
+    /// The highest number of a group.
+    pub(crate) fn last_group(&self) -> u32 {
+        self.groups.iter().flatten().copied().max().unwrap_or(0)
+    }
+
     /// Whether rows may be in different groups.
     pub(crate) fn has_groups(&self) -> bool {
         self.groups.is_some()

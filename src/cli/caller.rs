@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::Progress;
 use crate::error::Error;
+use crate::finding::Finding;
 use crate::io::{ArrowTable, Budget, Input, read_small_text};
 
 /// Hears what a subcommand has to say while it works.
@@ -54,5 +55,9 @@ impl Caller<'_> {
 
     pub(super) fn warn(&self, message: &str) {
         self.listener.warn(message);
+    }
+
+    pub(super) fn tell(&self, findings: &[Finding]) {
+        findings.iter().for_each(|finding| self.warn(&finding.message));
     }
 }

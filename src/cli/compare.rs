@@ -86,10 +86,10 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Compared, Error> {
     let engines = args.engines.iter().map(|name| name.parse()).collect::<Result<Vec<EngineKind>, _>>()?;
     let recipe = args.kernel.recipe(Some(args.c), &args.data, caller)?;
     let inputs = args.data.open(&args.test, Some(&recipe), caller)?;
-    let memory = args.running.memory_for_smoothers(inputs.rows(), inputs.predictions.len())?;
-    // The correct step plans beside the smoother.
-    let plans = 1 + u64::from(recipe.correction.is_some());
-    let options = args.kernel.accuracy().options(EngineKind::Exact, memory / plans)?;
+    // The reference stays while an engine is compared with it.
+    let values = 2 * inputs.test.rows() * inputs.predictions.len();
+    let memory = args.running.memory_for_smoothers(inputs.rows(), values, 0)?;
+    let options = args.kernel.accuracy().options(EngineKind::Exact, memory)?;
     let data = args.data.read(&inputs, caller)?;
     let run = Run { recipe: &recipe, c: args.c, options, data: &data, caller };
     let report = args.report.prepare(inputs.all())?;
@@ -132,8 +132,10 @@ impl Run<'_> {
         let (start, options, data) = (Instant::now(), self.options.engine(engine), self.data);
         let labelled = data.train.as_ref().map(|train| &train.places);
         let smoother = self.recipe.smoother(self.c, options)?;
+        // First, so that what it lays out is gone when the smoother plans.
+        let corrected = data.corrected(self.recipe.correction, &options)?;
         let plan = smoother.plan_with(&data.test.places, labelled, &*self.caller.phase("plan"))?;
-        let smoothed = data.smooth(&plan, self.recipe.correction, &options, &*self.caller.phase("apply"))?;
+        let smoothed = data.smooth(&plan, corrected.as_deref(), &*self.caller.phase("apply"))?;
         let line = Line {
             engine: engine.name(),
             seconds: start.elapsed().as_secs_f64(),

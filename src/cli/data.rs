@@ -7,13 +7,14 @@ use super::caller::Caller;
 use super::options::{DataArgs, OnInvalid, missing};
 use super::recipe::Recipe;
 use super::table::{Table, Wanted};
-use crate::correct::{Correction, LabelledRows, one_for_each};
+use crate::correct::{Corrected, Correction, LabelledRows, one_for_each};
 use crate::engine::{EngineOptions, Progress};
 use crate::error::Error;
 use crate::io::{CoordinateRequest, Groups, Input};
 use crate::parameters::{Parameters, PlaceColumns};
 use crate::points::Places;
 use crate::smoother::{Smoothed, SmoothingPlan};
+use crate::space::{Metric, Sigma};
 
 /// The inputs, opened but not read.
 pub(super) struct Inputs {
@@ -35,6 +36,19 @@ impl Inputs {
 
     pub(super) fn rows(&self) -> usize {
         self.all().iter().map(|input| input.rows()).sum()
+    }
+
+    pub(super) fn labelled_rows(&self) -> usize {
+        self.train.as_ref().map_or(0, Input::rows)
+    }
+
+    /// The metric that σ picks, unless it turns out not to fit the places.
+    pub(super) fn metric(&self, sigma: Sigma) -> Metric {
+        match (sigma, &self.coordinates) {
+            (Sigma::Sphere(_), _) => Metric::Sphere,
+            (Sigma::Index(_), CoordinateRequest::Index(columns)) => Metric::Plane(columns.len()),
+            (Sigma::LatLon(_) | Sigma::Index(_), _) => Metric::Plane(2),
+        }
     }
 }
 
@@ -72,23 +86,30 @@ impl Data {
 }
 
 impl Data {
-    /// Smooths the predictions, corrected first if asked. Both steps together keep the tolerance.
+    /// What the correct step makes of the predictions, if it is asked for.
+    pub(super) fn corrected(
+        &self,
+        correction: Option<Correction>,
+        options: &EngineOptions,
+    ) -> Result<Option<Vec<Corrected>>, Error> {
+        let (Some(correction), Some(labelled)) = (correction, self.labelled()) else { return Ok(None) };
+        correction.apply(&self.test.places, &self.predictions(), &labelled, options).map(Some)
+    }
+
+    /// Smooths the predictions, or what the correct step made of them. Both steps together keep the tolerance.
     pub(super) fn smooth(
         &self,
         plan: &SmoothingPlan,
-        correction: Option<Correction>,
-        options: &EngineOptions,
+        corrected: Option<&[Corrected]>,
         progress: &dyn Progress,
     ) -> Result<Vec<Smoothed>, Error> {
-        let (Some(correction), Some(labelled)) = (correction, self.labelled()) else {
+        let Some(corrected) = corrected else {
             return plan.apply_with(&self.predictions(), self.labels(), progress);
         };
-        let corrected = correction.apply(&self.test.places, &self.predictions(), &labelled, options)?;
         let columns: Vec<&[f64]> = corrected.iter().map(|column| column.values.as_slice()).collect();
         let mut smoothed = plan.apply_with(&columns, self.labels(), progress)?;
-        for (column, corrected) in smoothed.iter_mut().zip(&corrected) {
-            // Smoothing averages, so that it passes on at most the largest error of what it is given.
-            column.error_bound.iter_mut().for_each(|bound| *bound += corrected.error_bound);
+        for (column, corrected) in smoothed.iter_mut().zip(corrected) {
+            plan.pass_on(&corrected.error_bound, column)?;
         }
         Ok(smoothed)
     }

@@ -77,10 +77,13 @@ pub(super) struct RunArgs {
     quiet: bool,
 }
 
-/// Bytes that a row takes from file to file apart from what smoothers and engines count themselves, and each of its values. With
-/// those, 1M rows in metres were estimated to need 384 bytes each and needed 264 at most, 1M + 1M rows 306 and 186 (2026-11-18).
+/// Bytes that a row takes from file to file apart from what smoothers and engines count themselves: its place, group and label,
+/// one of them twice while it is read.
 const BYTES_PER_ROW: u64 = 40;
-const BYTES_PER_VALUE: u64 = 60;
+/// Bytes of a prediction, and of its smoothed value and bound.
+const BYTES_PER_VALUE: u64 = 32;
+/// Bytes of a value in a new column of the output.
+const BYTES_PER_NEW_VALUE: u64 = 16;
 /// Bytes for each row where it is laid out more than once, or without a smoother that counts.
 const BYTES_LAID_OUT: u64 = 300;
 
@@ -114,19 +117,20 @@ impl RunArgs {
         machine::memory_limit(self.memory_limit)
     }
 
-    /// What is left of the memory limit for smoothers, which count what they take, once the rows have theirs.
-    pub(super) fn memory_for_smoothers(&self, rows: usize, predictions: usize) -> Result<u64, Error> {
-        self.memory_left(rows, BYTES_PER_ROW + predictions as u64 * BYTES_PER_VALUE)
+    /// What is left of the memory limit for smoothers, which count what they take, once rows, values and new columns have theirs.
+    pub(super) fn memory_for_smoothers(&self, rows: usize, values: usize, new_values: usize) -> Result<u64, Error> {
+        let parts = [(rows, BYTES_PER_ROW), (values, BYTES_PER_VALUE), (new_values, BYTES_PER_NEW_VALUE)];
+        self.memory_left(rows, parts.into_iter().map(|(count, bytes)| count as u64 * bytes).sum())
     }
 
     /// What is left of the memory limit for engines once the rows are there and laid out.
     pub(super) fn memory_for_engines(&self, rows: usize, predictions: usize) -> Result<u64, Error> {
-        self.memory_left(rows, BYTES_LAID_OUT + BYTES_PER_ROW + predictions as u64 * BYTES_PER_VALUE)
+        let values = predictions as u64 * (BYTES_PER_VALUE + BYTES_PER_NEW_VALUE);
+        self.memory_left(rows, (rows as u64).saturating_mul(BYTES_LAID_OUT + BYTES_PER_ROW + values))
     }
 
-    fn memory_left(&self, rows: usize, bytes_per_row: u64) -> Result<u64, Error> {
+    fn memory_left(&self, rows: usize, need: u64) -> Result<u64, Error> {
         let limit = self.memory();
-        let need = (rows as u64).saturating_mul(bytes_per_row);
         if need > limit {
             return Err(Error::Memory { what: format!("smoothing {rows} rows"), need, limit });
         }

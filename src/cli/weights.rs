@@ -39,7 +39,7 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Weights, Error> {
     let recipe = args.kernel.recipe(None, &args.data, caller)?;
     let (test, train) = args.data.read_places(&args.test, &recipe, caller)?;
     let train_rows = train.as_ref().map_or(0, |train| train.rows);
-    let memory = args.running.memory_for_smoothers(test.rows + train_rows, 0)?;
+    let memory = args.running.memory_for_smoothers(test.rows + train_rows, 0, 0)?;
     let options = args.kernel.accuracy().options(EngineKind::Sparse, memory)?;
     let smoother = recipe.smoother(0.0, options)?;
     let labelled = train.as_ref().map(|train| &train.places);

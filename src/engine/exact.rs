@@ -13,7 +13,7 @@ use super::tile::{RUN, Tile};
 use super::{Engine, Plan, Progress, Sums, rounding_error, too_small};
 use crate::error::Error;
 use crate::kernel::{Decay, LANES, Lanes, VANISHED, WithDecay, with_decay};
-use crate::scene::{Cloud, Scene};
+use crate::scene::{Cloud, Layout, Scene};
 
 /// The engine of all pairs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,24 +22,39 @@ pub struct Exact {
     pub memory_limit: Option<u64>,
 }
 
-/// Bytes for each target, with one column of values: sixteen targets have a tile of 96 bytes and its sums of 410.
-const AT_TARGET: u64 = 32;
+/// Bytes of a group: where its runs end, and its weight.
+const A_GROUP: u64 = 12;
 
 impl Engine for Exact {
     fn plan(&self, scene: Arc<Scene>, _: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
-        let need = scene.target_places() as u64 * AT_TARGET;
+        let Layout { targets, sources, .. } = &*scene.layout;
+        let (tiles, runs) = (pieces(targets, LANES), pieces(sources, RUN));
+        let need = tiles * size_of::<Targets>() as u64
+            + runs * size_of::<Run>() as u64
+            + sources.groups.len() as u64 * A_GROUP;
         if let Some(limit) = self.memory_limit.filter(|limit| need > *limit) {
             return Err(Error::Memory { what: "the engine of all pairs".to_owned(), need, limit });
         }
-        let runs = cut(&scene.layout.sources, scene.layout.metric.dimensions());
+        let runs = Runs::of(sources, scene.layout.metric.dimensions());
         Ok(Box::new(ExactPlan { scene, runs }))
     }
 }
 
+/// Pieces of so many places that groups are cut into.
+fn pieces(cloud: &Cloud, length: usize) -> u64 {
+    cloud.groups.iter().map(|group| group.len().div_ceil(length) as u64).sum()
+}
+
 struct ExactPlan {
     scene: Arc<Scene>,
-    /// Runs of sources, by group.
-    runs: Vec<Vec<Run>>,
+    runs: Runs,
+}
+
+/// Runs of sources, group after group.
+struct Runs {
+    all: Vec<Run>,
+    /// Where those of each group end.
+    ends: Vec<u32>,
 }
 
 /// Neighbouring sources and the box around them.
@@ -48,12 +63,23 @@ struct Run {
     bounds: Bounds,
 }
 
-/// Cuts each group into runs.
-fn cut(cloud: &Cloud, dimensions: usize) -> Vec<Vec<Run>> {
-    let run = |places: Range<usize>| Run { bounds: Bounds::around(cloud, dimensions, &places), places };
-    let runs =
-        |group: &Range<usize>| group.clone().step_by(RUN).map(|start| run(start..group.end.min(start + RUN))).collect();
-    cloud.groups.iter().map(runs).collect()
+impl Runs {
+    /// Cuts each group into runs.
+    fn of(cloud: &Cloud, dimensions: usize) -> Self {
+        let all = Vec::with_capacity(pieces(cloud, RUN) as usize);
+        let mut runs = Self { all, ends: Vec::with_capacity(cloud.groups.len()) };
+        for group in &cloud.groups {
+            let cut = group.clone().step_by(RUN).map(|start| start..group.end.min(start + RUN));
+            runs.all.extend(cut.map(|places| Run { bounds: Bounds::around(cloud, dimensions, &places), places }));
+            runs.ends.push(runs.all.len() as u32);
+        }
+        runs
+    }
+
+    fn of_group(&self, group: usize) -> &[Run] {
+        let start = if group == 0 { 0 } else { self.ends[group - 1] as usize };
+        &self.all[start..self.ends[group] as usize]
+    }
 }
 
 impl Plan for ExactPlan {
@@ -75,35 +101,53 @@ impl WithDecay for AllTiles<'_> {
         let scene = &self.plan.scene;
         let all: Vec<&[f64]> = std::iter::once(&scene.mass).chain(self.columns).map(Vec::as_slice).collect();
         let groups = scene.layout.targets.groups.iter().enumerate();
-        let tiles: Vec<(usize, Vec<u32>)> = groups
-            .flat_map(|(group, places)| {
-                let starts = places.clone().step_by(LANES);
-                starts.map(move |start| (group, (start as u32..places.end.min(start + LANES) as u32).collect()))
-            })
-            .collect();
+        let mut tiles = Vec::with_capacity(pieces(&scene.layout.targets, LANES) as usize);
+        for (group, places) in groups {
+            let end = places.end as u32;
+            let starts = (places.start as u32..end).step_by(LANES);
+            tiles.extend(starts.map(|start| Targets {
+                group: group as u32,
+                start,
+                end: end.min(start + LANES as u32),
+            }));
+        }
         let weights: Vec<f64> = (0..scene.layout.sources.groups.len()).map(|group| scene.group_mass(group)).collect();
         self.progress.start(tiles.len() as u64);
-        let sum = |(group, places): &(usize, Vec<u32>)| {
-            let mut tile = Tile::new(decay, scene, places);
-            let result = sum_tile(&mut tile, &self.plan.runs[*group], &all, too_small(weights[*group]));
+        let sum = |targets: &Targets| {
+            let runs = self.plan.runs.of_group(targets.group as usize);
+            let mut tile = Tile::new(decay, scene, &(targets.start..targets.end).collect::<Vec<_>>());
+            let result = sum_tile(&mut tile, runs, &all, weights[targets.group as usize]);
             self.progress.advance(1);
             result
         };
-        let results: Vec<TileResult> = tiles.par_iter().map(sum).collect();
         let mut sums = Sums::zero(scene.layout.targets.len(), self.columns.len());
-        for ((group, places), result) in tiles.iter().zip(&results) {
-            result.write(places, weights[*group], &mut sums);
+        for tiles in tiles.chunks(TILES_AT_ONCE) {
+            let results: Vec<TileResult> = tiles.par_iter().map(sum).collect();
+            for (targets, result) in tiles.iter().zip(&results) {
+                result.write(targets.start as usize..targets.end as usize, &mut sums);
+            }
         }
         sums
     }
+}
+
+/// Tiles whose sums wait until they are written: those of a tile take some 400 bytes, whether it has sixteen targets or one.
+const TILES_AT_ONCE: usize = 1 << 14;
+
+/// Consecutive targets of one group, sixteen at most.
+struct Targets {
+    group: u32,
+    start: u32,
+    end: u32,
 }
 
 fn sum_tile<D: Decay<A>, const A: usize>(
     tile: &mut Tile<D, A>,
     runs: &[Run],
     columns: &[&[f64]],
-    too_small: f64,
+    weight: f64,
 ) -> TileResult {
+    let too_small = too_small(weight);
     let mut sums = tile.sum(runs_in_reach(tile, runs), columns);
     if sums[0].iter().any(|&mass| mass < too_small) {
         let nearest = tile.nearest(runs.iter().map(|run| run.places.clone()));
@@ -115,7 +159,7 @@ fn sum_tile<D: Decay<A>, const A: usize>(
         }
         sums = tile.sum(runs_in_reach(tile, runs), columns);
     }
-    TileResult { sums, shift: tile.shift }
+    TileResult { sums, shift: tile.shift, weight }
 }
 
 /// Runs whose kernel has not vanished for every lane.
@@ -130,16 +174,18 @@ fn runs_in_reach<D: Decay<A>, const A: usize>(tile: &Tile<D, A>, runs: &[Run]) -
 struct TileResult {
     sums: Vec<Lanes>,
     shift: Lanes,
+    /// Total weight of the sources.
+    weight: f64,
 }
 
 impl TileResult {
-    fn write(&self, places: &[u32], weight: f64, sums: &mut Sums) {
-        for (lane, &place) in places.iter().enumerate() {
-            let (place, mass, exponent) = (place as usize, self.sums[0][lane], -self.shift[lane]);
+    fn write(&self, places: Range<usize>, sums: &mut Sums) {
+        for (lane, place) in places.enumerate() {
+            let (mass, exponent) = (self.sums[0][lane], -self.shift[lane]);
             sums.mass[place] = mass;
             sums.exponent[place] = exponent;
             if mass > 0.0 {
-                sums.error[place] = mass * rounding_error(RUN, (weight / mass).log2() - exponent);
+                sums.error[place] = mass * rounding_error(RUN, (self.weight / mass).log2() - exponent);
             }
             for (values, column) in sums.values.iter_mut().zip(&self.sums[1..]) {
                 values[place] = column[lane];

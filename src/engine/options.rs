@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{Choice, Counts, Engine, EngineKind, Exact, Fast, Plan, Progress, Sparse, Truncation, choose};
 use crate::error::{Error, plain};
-use crate::scene::Scene;
+use crate::scene::{RowCounts, Scene};
+use crate::space::Metric;
 
 /// Which engine, how accurate, within how much memory.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +77,32 @@ impl EngineOptions {
     /// Bytes that an engine may take; all there are if nothing was said.
     pub(crate) fn memory(&self) -> u64 {
         self.memory_limit.unwrap_or(u64::MAX)
+    }
+
+    /// The same with the memory that is left beside bytes that stay. Bytes that come before the plan must only fit.
+    pub(crate) fn beside(self, stays: u64, before: u64, what: impl FnOnce() -> String) -> Result<Self, Error> {
+        let (need, limit) = (stays.saturating_add(before), self.memory());
+        if need > limit {
+            return Err(Error::Memory { what: what(), need, limit });
+        }
+        Ok(match self.memory_limit {
+            Some(limit) => self.memory_limit(limit - stays),
+            None => self,
+        })
+    }
+
+    /// The same for each of several plans.
+    pub(crate) fn shared_by(mut self, plans: u64) -> Self {
+        self.memory_limit = self.memory_limit.map(|limit| limit / plans);
+        self
+    }
+
+    /// Bytes that a plan over so many rows usually takes, before anything is known of where they are.
+    pub(crate) fn usual_need(&self, rows: &RowCounts, metric: Metric) -> u64 {
+        match self.engine {
+            EngineKind::Fast | EngineKind::Auto => Fast::usual_need(rows, metric),
+            EngineKind::Exact | EngineKind::Sparse => 0,
+        }
     }
 
     /// The tolerance; where the kernel is cut by hand instead, that which would have been asked for by default.

@@ -16,33 +16,59 @@ struct Count {
     sources: usize,
 }
 
+impl Count {
+    fn plus(self, other: Self) -> Self {
+        Self { targets: self.targets + other.targets, sources: self.sources + other.sources }
+    }
+}
+
+/// What a piece became.
+struct Merged {
+    found: Count,
+    /// What had been found when each of its groups ended, or the piece did.
+    groups: Vec<(u32, Count)>,
+}
+
+/// Where the places of each group end. A group may go on from one piece to the next.
+fn ends_of_groups(merged: &[Merged]) -> Vec<Count> {
+    let mut ends: Vec<Count> = Vec::with_capacity(merged.iter().map(|piece| piece.groups.len()).sum());
+    let (mut before, mut last) = (Count::default(), None);
+    for piece in merged {
+        for (group, found) in &piece.groups {
+            let end = before.plus(*found);
+            match ends.last_mut().filter(|_| last == Some(group)) {
+                Some(same) => *same = end,
+                None => ends.push(end),
+            }
+            last = Some(group);
+        }
+        before = before.plus(piece.found);
+    }
+    ends
+}
+
+/// Ranges that follow each other, by where they end.
+fn between(ends: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
+    ends.scan(0, |start, end| Some(std::mem::replace(start, end)..end)).collect()
+}
+
 impl<const A: usize> Sorted<'_, A> {
     pub(super) fn layout(&self, metric: Metric, own: Own) -> Layout {
-        let pieces: Vec<Vec<Range<usize>>> = self.groups().into_iter().map(|group| self.pieces(group)).collect();
-        let of_group: Vec<usize> = pieces.iter().map(Vec::len).collect();
-        let pieces = pieces.concat();
+        let pieces = self.pieces();
         let rows: Vec<Count> = pieces.par_iter().map(|piece| self.count_rows(piece.clone())).collect();
         let mut places = Room::<A>::new(self.rows.targets, rows.iter().map(|rows| rows.sources).sum());
         let merge = |(piece, slot): (&Range<usize>, Slot<A>)| self.merge(piece.clone(), slot);
-        let found: Vec<Count> = pieces.par_iter().zip(places.slots(&rows)).map(merge).collect();
+        let merged: Vec<Merged> = pieces.par_iter().zip(places.slots(&rows)).map(merge).collect();
+        let found: Vec<Count> = merged.iter().map(|piece| piece.found).collect();
         places.close_gaps(&rows, &found);
-        let mut rest = found.as_slice();
-        let of_group = of_group.into_iter().filter_map(|pieces| rest.split_off(..pieces)).collect::<Vec<_>>();
-        let groups = |which: fn(&Count) -> usize| {
-            let lengths = of_group.iter().map(|found| found.iter().map(which).sum::<usize>());
-            lengths
-                .scan(0, |end, length| {
-                    *end += length;
-                    Some(*end - length..*end)
-                })
-                .collect()
-        };
+        let ends = ends_of_groups(&merged);
+        drop(merged);
         Layout {
             metric,
             own,
             curve: self.curve,
-            targets: Cloud { axes: places.targets.into(), groups: groups(|found| found.targets) },
-            sources: Cloud { axes: places.sources.into(), groups: groups(|found| found.sources) },
+            targets: Cloud { axes: places.targets.into(), groups: between(ends.iter().map(|end| end.targets)) },
+            sources: Cloud { axes: places.sources.into(), groups: between(ends.iter().map(|end| end.sources)) },
             home: places.home,
             target_of_row: places.target_of_row.into_iter().map(AtomicU32::into_inner).collect(),
             rows_of_source: places.rows,
@@ -60,17 +86,27 @@ impl<const A: usize> Sorted<'_, A> {
         })
     }
 
-    /// Writes the places of a piece; gives their number.
-    fn merge(&self, piece: Range<usize>, mut slot: Slot<A>) -> Count {
+    /// Writes the places of a piece, group by group.
+    fn merge(&self, piece: Range<usize>, mut slot: Slot<A>) -> Merged {
+        let mut groups = Vec::new();
+        for (group, entries) in self.groups_in(piece) {
+            self.merge_group(entries, &mut slot);
+            groups.push((group, slot.found));
+        }
+        Merged { found: slot.found, groups }
+    }
+
+    /// Writes the places of entries of one group.
+    fn merge_group(&self, entries: Range<usize>, slot: &mut Slot<A>) {
         // Looked up beforehand in a loop of its own: the many rows far apart in memory are then fetched at once.
         let places: Vec<[f64; A]> =
-            self.order[piece.clone()].iter().map(|&entry| self.coordinates[self.row(entry)]).collect();
+            self.order[entries.clone()].iter().map(|&entry| self.coordinates[self.row(entry)]).collect();
         let mut places = places.as_slice();
         let mut cell_mates: Vec<(u64, [f64; A], usize)> = Vec::new();
-        for cell in self.order[piece].chunk_by(|a, b| self.cell(*a) == self.cell(*b)) {
+        for cell in self.order[entries].chunk_by(|a, b| self.cell(*a) == self.cell(*b)) {
             let Some(places) = places.split_off(..cell.len()) else { break };
             if let ([entry], [place]) = (cell, places) {
-                self.add(place, std::iter::once(self.row(*entry)), &mut slot);
+                self.add(place, std::iter::once(self.row(*entry)), slot);
                 continue;
             }
             cell_mates.clear();
@@ -83,10 +119,9 @@ impl<const A: usize> Sorted<'_, A> {
                 a.0.cmp(&b.0).then_with(|| order(&a.1, &b.1).unwrap_or_else(|| a.2.cmp(&b.2)))
             });
             for equal in cell_mates.chunk_by(|a, b| a.1 == b.1) {
-                self.add(&equal[0].1, equal.iter().map(|mate| mate.2), &mut slot);
+                self.add(&equal[0].1, equal.iter().map(|mate| mate.2), slot);
             }
         }
-        slot.found
     }
 
     /// Adds one place with all rows there.

@@ -19,7 +19,7 @@ use crate::points::Places;
 use crate::space::{Metric, Sigma, compensated};
 
 pub(crate) use self::curve::Curve;
-use self::memory::RowCounts;
+pub(crate) use self::memory::RowCounts;
 use self::rows::Rows;
 
 /// Whether a row that is both source and target counts in its own sum.
@@ -49,6 +49,14 @@ pub(crate) struct Cloud {
 impl Cloud {
     pub(crate) fn len(&self) -> usize {
         self.axes[0].len()
+    }
+
+    /// The groups of consecutive places, each with those of its places that are among them.
+    pub(crate) fn groups_within(&self, places: Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let first = self.groups.partition_point(|group| group.end <= places.start);
+        let here = self.groups[first..].iter().take_while(move |group| group.start < places.end);
+        let groups = (first..).zip(here).filter(|(_, group)| !group.is_empty());
+        groups.map(move |(at, group)| (at, group.start.max(places.start)..group.end.min(places.end)))
     }
 
     /// The first `A` coordinates of a place.
@@ -143,20 +151,22 @@ impl Scene {
         Ok(Self::over(layout, metric.decay_scale(sigma), rows.parts))
     }
 
-    /// Bytes that laying out the problem takes at most, before it is done.
+    /// What laying out the problem will count, before it is done.
     ///
     /// # Errors
     /// If σ does not fit the places.
-    pub(crate) fn bytes(sigma: Sigma, targets: &Places, sources: &[(&Places, f64)]) -> Result<u64, Error> {
+    pub(crate) fn counts(sigma: Sigma, targets: &Places, sources: &[(&Places, f64)]) -> Result<RowCounts, Error> {
         let rows = |places: &Places| places.len() as u64;
         let others = sources.iter().filter(|(places, _)| !std::ptr::eq(*places, targets));
-        let counts = RowCounts {
+        let all = rows(targets) + others.map(|(places, _)| rows(places)).sum::<u64>();
+        let last_group = sources.iter().map(|(places, _)| places.last_group()).fold(targets.last_group(), u32::max);
+        Ok(RowCounts {
             targets: rows(targets),
             sources: sources.iter().map(|(places, _)| rows(places)).sum(),
-            all: rows(targets) + others.map(|(places, _)| rows(places)).sum::<u64>(),
+            all,
             axes: targets.metric(sigma)?.axes() as u64,
-        };
-        Ok(counts.bytes())
+            groups: all.min(u64::from(last_group) + 1),
+        })
     }
 
     fn over(layout: Arc<Layout>, scale: f64, parts: Vec<(f64, usize)>) -> Self {

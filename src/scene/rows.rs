@@ -102,11 +102,12 @@ impl<'a> Rows<'a> {
         let entry = |(row, place): (usize, &[f64; A])| cell(place) << row_bits | row as u64;
         let mut order: Vec<u64> = coordinates.par_iter().enumerate().map(entry).collect();
         sort_by_bits(&mut order, cell_bits, |entry| entry >> row_bits);
-        if self.blocks.iter().any(|block| block.places.has_groups()) {
+        let has_groups = self.blocks.iter().any(|block| block.places.has_groups());
+        if has_groups {
             let row = |entry: u64| (entry & ((1 << row_bits) - 1)) as usize;
             sort_by_bits(&mut order, u32::BITS, |entry| u64::from(self.group(row(entry))));
         }
-        Sorted { rows: self, curve, order, row_bits, coordinates }
+        Sorted { rows: self, curve, order, row_bits, has_groups, coordinates }
     }
 }
 
@@ -119,6 +120,7 @@ pub(super) struct Sorted<'a, const A: usize> {
     pub(super) curve: Curve,
     pub(super) order: Vec<u64>,
     row_bits: u32,
+    has_groups: bool,
     /// The coordinates of each row.
     pub(super) coordinates: Vec<[f64; A]>,
 }
@@ -137,30 +139,46 @@ impl<const A: usize> Sorted<'_, A> {
         entry >> self.row_bits
     }
 
-    /// The entries of each group.
-    pub(super) fn groups(&self) -> Vec<Range<usize>> {
-        let group = |entry: &u64| self.rows.group(self.row(*entry));
-        let mut groups = Vec::new();
-        let mut start = 0;
-        while start < self.order.len() {
-            let this = group(&self.order[start]);
-            let end = start + self.order[start..].partition_point(|entry| group(entry) <= this);
-            groups.push(start..end);
-            start = end;
-        }
-        groups
+    fn group(&self, entry: u64) -> u32 {
+        if self.has_groups { self.rows.group(self.row(entry)) } else { 0 }
     }
 
-    /// Cuts a group into pieces that share no cell.
-    pub(super) fn pieces(&self, group: Range<usize>) -> Vec<Range<usize>> {
+    /// Cuts all entries into pieces, no two of which share a cell of one group. Small groups share a piece.
+    pub(super) fn pieces(&self) -> Vec<Range<usize>> {
+        let key = |entry: u64| (self.group(entry), self.cell(entry));
         let mut pieces = Vec::new();
-        let mut start = group.start;
-        while start < group.end {
-            let last = self.cell(self.order[(start + PIECE).min(group.end) - 1]);
-            let end = start + self.order[start..group.end].partition_point(|&entry| self.cell(entry) <= last);
+        let mut start = 0;
+        while start < self.order.len() {
+            let last = key(self.order[(start + PIECE).min(self.order.len()) - 1]);
+            let end = start + self.order[start..].partition_point(|&entry| key(entry) <= last);
             pieces.push(start..end);
             start = end;
         }
         pieces
+    }
+
+    /// The groups in a piece, each with its entries there.
+    pub(super) fn groups_in(&self, piece: Range<usize>) -> impl Iterator<Item = (u32, Range<usize>)> {
+        let mut start = piece.start;
+        std::iter::from_fn(move || {
+            let group = self.group(*self.order[..piece.end].get(start)?);
+            let entries = start..self.end_of_group(group, start..piece.end);
+            start = entries.end;
+            Some((group, entries))
+        })
+    }
+
+    /// Where the first group of some entries ends: in ever longer steps, then by halves.
+    fn end_of_group(&self, group: u32, entries: Range<usize>) -> usize {
+        if !self.has_groups {
+            return entries.end;
+        }
+        let (mut step, length) = (1, entries.len());
+        while step < length && self.group(self.order[entries.start + step]) == group {
+            step *= 2;
+        }
+        let first = entries.start + step / 2;
+        let within = &self.order[first..entries.start + step.min(length)];
+        first + within.partition_point(|&entry| self.group(entry) == group)
     }
 }

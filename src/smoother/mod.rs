@@ -12,8 +12,8 @@ use std::sync::Arc;
 use crate::engine::{EngineKind, EngineOptions, Progress};
 use crate::error::{Error, plain};
 use crate::points::Places;
-use crate::scene::{Own, Scene};
-use crate::space::Sigma;
+use crate::scene::{Own, RowCounts, Scene};
+use crate::space::{Metric, Sigma};
 
 pub(crate) use self::plan::{Blending, check_values, effective_sources};
 pub use self::plan::{Smoothed, SmoothingPlan};
@@ -46,6 +46,8 @@ pub struct Smoother {
     label_weight: f64,
     own: Own,
     engine: EngineOptions,
+    /// Plans of an engine that share the memory: one more for effective sources.
+    plans: u64,
 }
 
 /// Bytes of sums, averages and bounds for each row to predict, one column at a time: four sums, a gathered value, an average and its
@@ -62,7 +64,7 @@ impl Smoother {
     /// If c is not within 0 and 1.
     pub fn new(sigma: Sigma, c: f64) -> Result<Self, Error> {
         check_c(c)?;
-        Ok(Self { sigma, c, label_weight: 1.0, own: Own::Counts, engine: EngineOptions::default() })
+        Ok(Self { sigma, c, label_weight: 1.0, own: Own::Counts, engine: EngineOptions::default(), plans: 1 })
     }
 
     /// How much a label weighs against a prediction; 1 as in the paper, 0 for predictions only.
@@ -121,6 +123,33 @@ impl Smoother {
         self
     }
 
+    /// Leaves room for a second plan, which [`n_effective`](SmoothingPlan::n_effective) makes.
+    #[must_use]
+    pub(crate) fn with_room_for_n_effective(mut self) -> Self {
+        self.plans = 2;
+        self
+    }
+
+    /// Checks that rows which are not read yet will probably fit: so many, some of them labelled.
+    ///
+    /// # Errors
+    /// If they will not.
+    pub(crate) fn expect(&self, targets: usize, labelled: usize, metric: Metric) -> Result<(), Error> {
+        let (targets, labelled) = (targets as u64, if self.label_weight > 0.0 { labelled as u64 } else { 0 });
+        let all = targets + labelled;
+        let rows = RowCounts { targets, sources: all, all, axes: metric.axes() as u64, groups: 1 };
+        let plans = self.plans * self.engine.usual_need(&rows, metric);
+        self.engine_beside(&rows)?.beside(plans, 0, || smoothing(&rows)).map(drop)
+    }
+
+    /// The engine within what is left of the memory beside rows that are laid out, and their results.
+    fn engine_beside(&self, rows: &RowCounts) -> Result<EngineOptions, Error> {
+        let results = rows.targets.saturating_mul(BYTES_OF_A_RESULT);
+        // What laying out takes is given back before there are results.
+        let before = rows.meanwhile().saturating_sub(results);
+        self.engine.beside(rows.kept().saturating_add(results), before, || smoothing(rows))
+    }
+
     /// Prepares to smooth the targets, together with labelled places if there are any.
     ///
     /// # Errors
@@ -152,17 +181,16 @@ impl Smoother {
         sources: &[(&Places, f64)],
         progress: &dyn Progress,
     ) -> Result<SmoothingPlan, Error> {
-        let need = Scene::bytes(self.sigma, targets, sources)? + targets.len() as u64 * BYTES_OF_A_RESULT;
-        let left = self.engine.memory().checked_sub(need).ok_or_else(|| Error::Memory {
-            what: format!("smoothing {} rows", sources.iter().map(|(places, _)| places.len()).sum::<usize>()),
-            need,
-            limit: self.engine.memory(),
-        })?;
-        let smoother = Self { engine: self.engine.memory_limit(left), ..self.clone() };
+        let engine = self.engine_beside(&Scene::counts(self.sigma, targets, sources)?)?.shared_by(self.plans);
+        let smoother = Self { engine, ..self.clone() };
         let scene = Arc::new(Scene::new(self.sigma, targets, sources, self.own)?);
         let (choice, plan) = smoother.engine.plan(scene.clone(), progress)?;
         Ok(SmoothingPlan { smoother, scene, plan, choice })
     }
+}
+
+fn smoothing(rows: &RowCounts) -> String {
+    format!("smoothing {} rows", rows.all)
 }
 
 pub(crate) fn check_c(c: f64) -> Result<(), Error> {

@@ -123,6 +123,29 @@ impl SmoothingPlan {
         Smoothed { values, error_bound, range: blending.range() }
     }
 
+    /// Widens the bounds of a smoothed column by what errors of its predictions become: smoothing averages, so that it passes on
+    /// at most the largest. Where that is too much, as with one row far from all others, the errors are averaged as the
+    /// predictions were.
+    ///
+    /// # Errors
+    /// If there is not one finite bound for each prediction.
+    pub fn pass_on(&self, bounds: &[f64], smoothed: &mut Smoothed) -> Result<(), Error> {
+        let largest = bounds.iter().copied().fold(0.0, f64::max);
+        if largest <= self.smoother.engine.accuracy() * smoothed.range {
+            smoothed.error_bound.iter_mut().for_each(|bound| *bound += largest);
+            return Ok(());
+        }
+        // Labels are exact.
+        let zeros = self.scene.parts.get(1).map(|(_, rows)| vec![0.0; *rows]);
+        let passed_on = self.apply(&[bounds], zeros.as_deref())?.swap_remove(0);
+        for ((bound, average), error) in
+            smoothed.error_bound.iter_mut().zip(passed_on.values).zip(passed_on.error_bound)
+        {
+            *bound += average.map_or(largest, |average| largest.min(average + error));
+        }
+        Ok(())
+    }
+
     /// Effective number of sources behind each target's average: `D² / Σ (w K)²`; 0 where there is none.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use serde::Serialize;
 mod results;
 mod streamed;
 
+use self::results::Bounds;
 use self::streamed::{LEAST_MEMORY, Shape, Streamed};
 use super::caller::Caller;
 use super::data::{Data, Inputs};
@@ -18,6 +19,7 @@ use super::recipe::{Correct, KernelArgs, Recipe};
 use super::weights::between_rows;
 use crate::engine::{Choice, EngineKind};
 use crate::error::{Error, bytes};
+use crate::finding::Finding;
 use crate::io::{NewColumn, Output};
 use crate::report::{Lines, Page, number, share, short};
 use crate::score::Score;
@@ -122,22 +124,27 @@ impl Job<'_> {
         let Self { args, recipe, c, engine, inputs, caller } = *self;
         let mut watch = Stopwatch::start();
         let names = new_names(args, inputs)?;
-        let memory = args.running.memory_for_smoothers(inputs.rows(), inputs.predictions.len())?;
-        // Each of these is a plan of its own beside the first.
-        let plans = 1 + u64::from(args.certificate) + u64::from(recipe.correction.is_some());
-        let options = args.kernel.accuracy().options(engine, memory / plans)?;
+        let (test_rows, columns) = (inputs.test.rows(), inputs.predictions.len());
+        let memory = args.running.memory_for_smoothers(inputs.rows(), columns * test_rows, names.len() * test_rows)?;
+        let options = args.kernel.accuracy().options(engine, memory)?;
         let smoother = recipe.smoother(c, options)?;
+        let smoother = if args.certificate { smoother.with_room_for_n_effective() } else { smoother };
+        smoother.expect(test_rows, inputs.labelled_rows(), inputs.metric(recipe.sigma.parse()?))?;
         let (output, matrix) = args.destinations(inputs)?;
         let report = args.report.prepare(inputs.all())?;
 
         let data = args.data.read(inputs, caller)?;
         let read = watch.lap();
         let labelled = data.train.as_ref().map(|train| &train.places);
+        // First, so that what it lays out is gone when the smoother plans.
+        let corrected = data.corrected(recipe.correction, &options)?;
+        let corrected_after = watch.lap();
         let plan = smoother.plan_with(&data.test.places, labelled, &*caller.phase("plan"))?;
         let planned = watch.lap();
-        let smoothed = data.smooth(&plan, recipe.correction, &options, &*caller.phase("apply"))?;
+        let smoothed = data.smooth(&plan, corrected.as_deref(), &*caller.phase("apply"))?;
+        drop(corrected);
         let n_effective = if args.certificate { Some(plan.n_effective()?) } else { None };
-        let applied = watch.lap();
+        let applied = corrected_after + watch.lap();
         let writing = caller.phase("write");
         let columns = new_columns(&names, &data, &smoothed, n_effective.as_deref());
         output.map_or(Ok(()), |output| output.write(&inputs.test, &columns))?;
@@ -147,6 +154,7 @@ impl Job<'_> {
 
         let seconds = Seconds { read, plan: planned, apply: applied, write: written, total: watch.total() };
         let summary = Summary::new(args, recipe, inputs, &data, plan.choice(), &smoothed, seconds);
+        caller.tell(&summary.findings);
         let told = Told::new(&summary, summary.for_people(plan.choice(), args.output.as_deref()));
         let rows = shown(recipe, inputs, data, &smoothed[0])?;
         if let Some(report) = report {
@@ -202,10 +210,12 @@ impl Job<'_> {
             },
             streamed: Some(shape),
             seconds,
-            error_bound: Bound { max: results.bounds.largest, mean: results.bounds.mean() },
+            error_bound: results.bounds.into(),
+            findings: results.bounds.finding().into_iter().collect(),
             peak_memory_bytes: machine::peak_memory(),
             scores,
         };
+        caller.tell(&summary.findings);
         let told = Told::new(&summary, summary.for_people(choice, args.output.as_deref()));
         Ok(Smoothing { told, columns: Vec::new(), rows: None })
     }
@@ -295,6 +305,7 @@ struct Summary<'a> {
     error_bound: Bound,
     peak_memory_bytes: Option<u64>,
     scores: Vec<Scores<'a>>,
+    findings: Vec<Finding>,
 }
 
 #[derive(Serialize)]
@@ -320,6 +331,12 @@ struct Bound {
     mean: f64,
 }
 
+impl From<Bounds> for Bound {
+    fn from(bounds: Bounds) -> Self {
+        Self { max: bounds.largest, mean: bounds.mean() }
+    }
+}
+
 #[derive(Serialize)]
 pub(super) struct Scores<'a> {
     pub(super) prediction: &'a str,
@@ -338,6 +355,8 @@ impl<'a> Summary<'a> {
         seconds: Seconds,
     ) -> Self {
         let train = data.train.as_ref();
+        let mut bounds = Bounds::new(args.kernel.accuracy().tolerance());
+        smoothed.iter().for_each(|column| bounds.add(column));
         Self {
             engine: choice.engine.name(),
             sigma: &recipe.sigma,
@@ -352,7 +371,8 @@ impl<'a> Summary<'a> {
             },
             streamed: None,
             seconds,
-            error_bound: bound(smoothed),
+            error_bound: bounds.into(),
+            findings: bounds.finding().into_iter().collect(),
             peak_memory_bytes: machine::peak_memory(),
             scores: scores(&inputs.predictions, data, smoothed),
         }
@@ -431,13 +451,6 @@ pub(super) fn score_table(scores: &[Scores]) -> String {
         ]
     });
     crate::report::table(&["prediction", "R²", "RMSE", "MAE", "MAPE", "median error"], rows)
-}
-
-fn bound(smoothed: &[Smoothed]) -> Bound {
-    let relative = smoothed.iter().flat_map(Smoothed::relative_bounds);
-    let (count, max, sum) =
-        relative.fold((0_usize, 0.0, 0.0), |(count, max, sum), bound| (count + 1, f64::max(max, bound), sum + bound));
-    Bound { max, mean: sum / count.max(1) as f64 }
 }
 
 /// Scores of each prediction where the test rows have labels.

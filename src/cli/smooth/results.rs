@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::Error;
+use crate::finding::Finding;
 use crate::io::Spill;
+use crate::report::{number, share};
 use crate::smoother::{Smoothed, SmoothedTile};
 
 /// Rows that are taken from disk at a time: 8 MiB of one column, be there few columns or many.
@@ -25,33 +27,69 @@ pub(super) struct Results {
 /// Rows of a new column, with none where a row was skipped.
 type Column = Vec<Option<f64>>;
 
-/// Bounds of all rows so far, relative to the range.
-#[derive(Clone, Copy, Debug, Default)]
+/// Bounds of all values so far, relative to the range.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) largest: f64,
     sum: f64,
-    count: u64,
+    count: usize,
+    /// None where the kernel is cut by hand.
+    tolerance: Option<f64>,
+    /// Values whose bound is above the tolerance.
+    missed: usize,
+    /// Whether 64-bit numbers of that size are farther apart than the tolerance allows.
+    are_coarse: bool,
 }
 
 impl Bounds {
+    pub(super) fn new(tolerance: Option<f64>) -> Self {
+        Self { largest: 0.0, sum: 0.0, count: 0, tolerance, missed: 0, are_coarse: false }
+    }
+
     pub(super) fn mean(self) -> f64 {
         self.sum / self.count.max(1) as f64
     }
 
-    fn add(&mut self, column: &Smoothed) {
+    pub(super) fn add(&mut self, column: &Smoothed) {
+        let tolerance = self.tolerance.unwrap_or(f64::INFINITY);
         for bound in column.relative_bounds() {
             self.largest = self.largest.max(bound);
             self.sum += bound;
             self.count += 1;
+            self.missed += usize::from(bound > tolerance);
         }
+        let size = column.values.iter().flatten().fold(0.0, |most: f64, value| most.max(value.abs()));
+        self.are_coarse |= f64::EPSILON * size > tolerance * column.range;
+    }
+
+    /// What the user should know of values that miss the tolerance.
+    pub(super) fn finding(self) -> Option<Finding> {
+        let tolerance = self.tolerance.filter(|_| self.missed > 0)?;
+        let way_out = if self.are_coarse {
+            "they differ by less than 64-bit numbers of their size can tell apart: subtract a constant from predictions and labels first"
+        } else {
+            "such rows lie extremely far from others, or values hardly differ: look for stray places, see the bounds with --certificate, or raise --tolerance"
+        };
+        let (missed, count) = (number(self.missed), number(self.count));
+        let message = format!(
+            "{missed} of {count} smoothed values may be off by more than the tolerance {tolerance:e}, by {} of the range at most; {way_out}",
+            share(self.largest)
+        );
+        Some(Finding::warning("tolerance", message))
     }
 }
 
 impl Results {
-    /// For so many rows and new columns, with so many bytes for buffers.
-    pub(super) fn create(folder: &Path, rows: usize, columns: usize, buffers: u64) -> Result<Self, Error> {
+    /// For so many rows and new columns, whose bounds are to keep a tolerance, with so many bytes for buffers.
+    pub(super) fn create(
+        folder: &Path,
+        rows: usize,
+        columns: usize,
+        tolerance: Option<f64>,
+        buffers: u64,
+    ) -> Result<Self, Error> {
         let spill = Spill::create(folder, rows.div_ceil(SHELF) * (1 + columns), 1, buffers)?;
-        Ok(Self { spill, rows, columns, bounds: Bounds::default(), open: Mutex::new(None) })
+        Ok(Self { spill, rows, columns, bounds: Bounds::new(tolerance), open: Mutex::new(None) })
     }
 
     /// Adds the rows of a tile, by their numbers.

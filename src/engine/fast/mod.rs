@@ -22,6 +22,7 @@ mod direct;
 mod expansion;
 mod globe;
 mod grid;
+mod groups;
 mod lattice;
 mod leaves;
 mod memory;
@@ -49,6 +50,7 @@ use self::chart::Sheet;
 use self::direct::{Bench, Direct, TargetSums};
 use self::globe::Globe;
 use self::grid::{Grid, OnPlane};
+use self::groups::Groups;
 use self::leaves::log2_below;
 use self::memory::Need;
 use self::ruler::Ruler;
@@ -56,7 +58,8 @@ use self::split::{Lattice, Split, Thick};
 use super::{Engine, Plan, Progress, Sums, too_small};
 use crate::error::Error;
 use crate::kernel::{Decay, WithDecay, with_decay, with_decay_within};
-use crate::scene::{NOWHERE, Own, Scene};
+use crate::scene::{NOWHERE, Own, RowCounts, Scene};
+use crate::space::Metric;
 
 /// The engine for any σ at near-linear cost.
 #[derive(Clone, Copy, Debug)]
@@ -69,19 +72,24 @@ pub struct Fast {
 
 impl Engine for Fast {
     fn plan(&self, scene: Arc<Scene>, _: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
-        let groups = 0..scene.layout.sources.groups.len();
-        let groups: Vec<Split> =
-            groups.into_par_iter().map(|group| Split::new(&scene, group, self.tolerance)).collect();
+        let groups = Groups::new(&scene, self.tolerance);
         let need = Need::of(&groups, scene.source_places(), scene.target_places());
         let at_once = need.columns(self.memory_limit.unwrap_or(u64::MAX))?;
         Ok(Box::new(FastPlan { scene, tolerance: self.tolerance, groups, at_once }))
     }
 }
 
+impl Fast {
+    /// Bytes that a plan over so many rows usually takes.
+    pub(super) fn usual_need(rows: &RowCounts, metric: Metric) -> u64 {
+        memory::usual_need(rows, metric)
+    }
+}
+
 struct FastPlan {
     scene: Arc<Scene>,
     tolerance: f64,
-    groups: Vec<Split>,
+    groups: Groups,
     /// Columns of values that there is memory for at once.
     at_once: usize,
 }
@@ -153,6 +161,8 @@ struct Work<'a, D> {
 
 /// Targets that one task sums for.
 const TASK: usize = 1 << 12;
+/// Targets whose sums are taken again before they are written: they take some hundred bytes each on the way.
+const MOST_REPAIRED: usize = 1 << 16;
 /// What the sums leave of the tolerance for the rounding of averages, which joins their bound afterwards.
 const LEFT_FOR_ROUNDING: f64 = 8.0 * f64::EPSILON;
 /// Part of the tolerance that direct sums may use up by arithmetic that is not right to the last digit.
@@ -164,25 +174,13 @@ const SHARE_OF_A_BOX: f64 = 1.0 / 16.0;
 const SMALL_SHARE: f64 = 1.0 / 1024.0;
 
 impl<D: Copy + Sync> Work<'_, D> {
-    fn direct(&self, group: usize) -> Direct<'_, D> {
-        let split = &self.plan.groups[group];
-        Direct {
-            decay: self.decay,
-            scene: &self.plan.scene,
-            tolerance: self.plan.tolerance,
-            weight: split.weight,
-            tree: &split.all,
-            columns: self.columns,
-        }
-    }
-
     /// Writes what thick blocks give.
     fn read_lattices(&self, sums: &mut Sums) {
         let layout = &self.plan.scene.layout;
-        for (group, split) in self.plan.groups.iter().enumerate() {
+        for (group, split) in self.plan.groups.kept() {
             let Some(thick) = &split.thick else { continue };
             // Targets that are too far to read the lattice miss what it would have given them.
-            sums.error[layout.targets.groups[group].clone()].fill(thick.bound.error(0.0));
+            sums.error[layout.targets.groups[*group].clone()].fill(thick.bound.error(0.0));
             match &thick.lattice {
                 Lattice::Plane(ruler, grid) => self.read_plane(thick, ruler, grid, sums),
                 Lattice::Sphere(atlas) => {
@@ -256,20 +254,16 @@ impl<D: Copy + Sync> Work<'_, D> {
     where
         D: Decay<A>,
     {
-        let groups = self.plan.scene.layout.targets.groups.iter().enumerate();
-        let cut = |(group, targets): (usize, &Range<usize>)| {
-            let end = targets.end;
-            targets.clone().step_by(TASK).map(move |start| (group, start..end.min(start + TASK)))
-        };
-        let tasks: Vec<(usize, Range<usize>)> = groups.flat_map(cut).collect();
-        let lengths = tasks.iter().map(|(_, targets)| targets.len());
-        let slots = sums.slots(lengths, self.plan);
+        let end = self.plan.scene.layout.targets.len();
+        // Small groups share a task.
+        let tasks: Vec<Range<usize>> = (0..end).step_by(TASK).map(|start| start..end.min(start + TASK)).collect();
+        let slots = sums.slots(tasks.iter().map(Range::len), self.plan);
         let missed: Vec<Vec<(usize, u32)>> = tasks
             .into_par_iter()
             .zip(slots)
-            .map(|((group, targets), slot)| {
+            .map(|(targets, slot)| {
                 let count = targets.len() as u64;
-                let missed = self.add_direct_to::<A>(group, targets, slot);
+                let missed = self.add_direct_to::<A>(targets, slot);
                 progress.advance(count);
                 missed
             })
@@ -277,30 +271,52 @@ impl<D: Copy + Sync> Work<'_, D> {
         missed.concat()
     }
 
-    fn add_direct_to<const A: usize>(&self, group: usize, targets: Range<usize>, mut slot: Slot) -> Vec<(usize, u32)>
+    /// The same for consecutive targets, group by group.
+    fn add_direct_to<const A: usize>(&self, targets: Range<usize>, mut slot: Slot) -> Vec<(usize, u32)>
     where
         D: Decay<A>,
     {
-        let direct = self.direct(group);
-        if self.plan.groups[group].thick.as_ref().is_some_and(|thick| thick.thin.is_empty()) {
-            let misses = |at: &usize| !slot.suffices(*at, &[0.0, 0.0], self.plan.tolerance);
-            return (0..targets.len()).filter(misses).map(|at| (group, (targets.start + at) as u32)).collect();
+        let (mut missed, mut bench) = (Vec::new(), Bench::new(self.columns.len()));
+        for (group, places) in self.plan.scene.layout.targets.groups_within(targets.clone()) {
+            let misses = self.add_direct_in::<A>(group, places, targets.start, &mut slot, &mut bench);
+            missed.extend(misses.into_iter().map(|place| (group, place)));
         }
-        let tree = self.plan.groups[group].thick.as_ref().map_or(direct.tree, |thick| &thick.thin);
+        missed
+    }
+
+    /// The same for consecutive targets of one group; the slot begins at the target `first`.
+    fn add_direct_in<const A: usize>(
+        &self,
+        group: usize,
+        targets: Range<usize>,
+        first: usize,
+        slot: &mut Slot,
+        bench: &mut Bench,
+    ) -> Vec<u32>
+    where
+        D: Decay<A>,
+    {
+        let mut made = None;
+        let split = self.plan.groups.of(&self.plan.scene, group, &mut made);
         let places: Vec<u32> = (targets.start as u32..targets.end as u32).collect();
-        let mut bench = Bench::new(self.columns.len());
+        if split.thick.as_ref().is_some_and(|thick| thick.thin.is_empty()) {
+            let misses = |place: &u32| !slot.suffices(*place as usize - first, &[0.0, 0.0], self.plan.tolerance);
+            return places.into_iter().filter(misses).collect();
+        }
+        let tree = split.thick.as_ref().map_or(&split.all, |thick| &thick.thin);
+        let direct = self.direct(split);
         let stride = self.columns.len() + 1;
         let (mut missed, mut found) = (Vec::new(), Vec::new());
         for team in direct.teams(&places) {
-            direct.quick::<A>(tree, team, SHARE_OF_A_BOX, slot.from(targets.start), &mut bench, &mut found);
+            direct.quick::<A>(tree, team, SHARE_OF_A_BOX, slot.from(first), bench, &mut found);
             for (place, found) in team.chunks(1).zip(found.chunks_exact_mut(stride)) {
-                let at = place[0] as usize - targets.start;
+                let at = place[0] as usize - first;
                 if !slot.suffices(at, found, self.plan.tolerance) {
                     let mut finer = Vec::new();
-                    direct.quick::<A>(tree, place, SMALL_SHARE, slot.from(targets.start), &mut bench, &mut finer);
+                    direct.quick::<A>(tree, place, SMALL_SHARE, slot.from(first), bench, &mut finer);
                     found.copy_from_slice(&finer);
                     if !slot.suffices(at, found, self.plan.tolerance) {
-                        missed.push((group, place[0]));
+                        missed.push(place[0]);
                     }
                 }
                 slot.add(at, found);
@@ -309,21 +325,42 @@ impl<D: Copy + Sync> Work<'_, D> {
         missed
     }
 
+    fn direct<'a>(&'a self, split: &'a Split) -> Direct<'a, D> {
+        Direct {
+            decay: self.decay,
+            scene: &self.plan.scene,
+            tolerance: self.plan.tolerance,
+            weight: split.weight,
+            tree: &split.all,
+            columns: self.columns,
+        }
+    }
+
     /// Sums again what missed the tolerance.
     fn repair<const A: usize>(&self, missed: &[(usize, u32)], sums: &mut Sums)
     where
         D: Decay<A>,
     {
-        for rows in missed.chunk_by(|a, b| a.0 == b.0) {
-            let direct = self.direct(rows[0].0);
-            let places: Vec<u32> = rows.iter().map(|row| row.1).collect();
-            let sure = |teams: &[&[u32]]| {
-                let mut bench = Bench::new(self.columns.len());
-                teams.iter().flat_map(|team| direct.sure::<A>(team, &mut bench)).collect()
-            };
-            let repaired: Vec<Vec<TargetSums>> = direct.teams(&places).par_chunks(4).map(sure).collect();
+        for missed in missed.chunks(MOST_REPAIRED) {
+            let of_group = |rows: &[(usize, u32)]| self.repaired::<A>(rows);
+            let repaired: Vec<Vec<TargetSums>> = missed.par_chunk_by(|a, b| a.0 == b.0).map(of_group).collect();
             repaired.iter().flatten().for_each(|target| target.write(sums));
         }
+    }
+
+    /// The sums of targets of one group that missed the tolerance.
+    fn repaired<const A: usize>(&self, missed: &[(usize, u32)]) -> Vec<TargetSums>
+    where
+        D: Decay<A>,
+    {
+        let mut made = None;
+        let direct = self.direct(self.plan.groups.of(&self.plan.scene, missed[0].0, &mut made));
+        let places: Vec<u32> = missed.iter().map(|row| row.1).collect();
+        let sure = |teams: &[&[u32]]| -> Vec<TargetSums> {
+            let mut bench = Bench::new(self.columns.len());
+            teams.iter().flat_map(|team| direct.sure::<A>(team, &mut bench)).collect()
+        };
+        direct.teams(&places).par_chunks(4).flat_map_iter(sure).collect()
     }
 }
 
@@ -379,7 +416,7 @@ impl Slot<'_> {
 impl Sums {
     /// Cuts the sums into consecutive pieces.
     fn slots(&mut self, lengths: impl Iterator<Item = usize>, plan: &FastPlan) -> Vec<Slot<'_>> {
-        let too_small = too_small(plan.groups.iter().map(|group| group.weight).fold(0.0, f64::max));
+        let too_small = too_small(plan.groups.largest_weight());
         let mut columns: Vec<&mut [f64]> =
             std::iter::once(&mut self.mass).chain(&mut self.values).map(Vec::as_mut_slice).collect();
         let mut error = self.error.as_mut_slice();

@@ -128,10 +128,13 @@ impl Bound {
 
 impl Split {
     pub(super) fn new(scene: &Scene, group: usize, tolerance: f64) -> Self {
-        let sources = scene.layout.sources.groups[group].clone();
-        let weight = scene.group_mass(group);
-        let thick = thick(scene, group, tolerance);
-        Self { all: Tree::over(scene, std::slice::from_ref(&sources)), weight, thick }
+        Self { thick: thick(scene, group, tolerance), ..Self::direct(scene, group) }
+    }
+
+    /// All sources summed directly.
+    pub(super) fn direct(scene: &Scene, group: usize) -> Self {
+        let sources = &scene.layout.sources.groups[group];
+        Self { all: Tree::over(scene, std::slice::from_ref(sources)), weight: scene.group_mass(group), thick: None }
     }
 }
 

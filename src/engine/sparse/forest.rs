@@ -80,14 +80,19 @@ impl WithDecay for Plant {
     }
 }
 
-/// What all tiles share: a tree and the total weight for each group.
+/// What all tiles share: the total weight of each group, and a tree for each large one.
 struct Forest<D, const A: usize, const K: usize> {
     decay: D,
     scene: Arc<Scene>,
     truncation: Truncation,
-    trees: Vec<ImmutableKdTree<f64, K>>,
+    /// By the number of the group, ascending.
+    trees: Vec<(usize, ImmutableKdTree<f64, K>)>,
     weights: Vec<f64>,
 }
+
+/// Most sources of a group that are looked at one by one: no more than a leaf of a tree or two holds, so that a million groups
+/// of a few rows need no tree each.
+const SMALL: usize = 64;
 
 impl<D: Decay<A>, const A: usize, const K: usize> Grow for Forest<D, A, K> {
     fn tiles(&self) -> Vec<Tile> {
@@ -131,11 +136,13 @@ impl<D: Decay<A>, const A: usize, const K: usize> Grow for Forest<D, A, K> {
 
 impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
     fn plant(decay: D, scene: Arc<Scene>, truncation: Truncation) -> Self {
-        let tree = |group: &Range<usize>| {
-            let places: Vec<[f64; K]> = group.clone().map(|place| scene.layout.sources.place(place)).collect();
-            ImmutableKdTree::new_from_slice_parallel(&places).expect("places are distinct and fewer than 2^32")
+        let tree = |(group, sources): (usize, &Range<usize>)| {
+            let places: Vec<[f64; K]> = sources.clone().map(|place| scene.layout.sources.place(place)).collect();
+            let tree = ImmutableKdTree::new_from_slice_parallel(&places);
+            (group, tree.expect("places are distinct and fewer than 2^32"))
         };
-        let trees = scene.layout.sources.groups.iter().map(tree).collect();
+        let large = scene.layout.sources.groups.iter().enumerate().filter(|(_, sources)| sources.len() > SMALL);
+        let trees = large.map(tree).collect();
         let weights = (0..scene.layout.sources.groups.len()).map(|group| scene.group_mass(group)).collect();
         Self { decay, scene, truncation, trees, weights }
     }
@@ -189,14 +196,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         if home != NOWHERE && self.scene.layout.own == Own::Counts {
             return Some((0.0, self.scene.mass[home as usize]));
         }
-        let start = self.scene.layout.sources.groups[group].start;
-        let place: [f64; K] = self.scene.layout.targets.place(target);
-        let found = self.trees[group]
-            .query(&place)
-            .nearest_n::<SquaredEuclidean<f64>>(NonZero::<usize>::MIN.saturating_add(1))
-            .execute();
-        let found =
-            found.iter().map(|neighbour| start + neighbour.item as usize).find(|source| *source as u32 != home)?;
+        let found = self.nearest_but(home, &self.scene.layout.targets.place(target), group)?;
         let one: [f64; A] = self.scene.layout.targets.place(target);
         let many = self.scene.layout.sources.place::<A>(found).map(|coordinate| [coordinate; LANES]);
         let mut decays = [[0.0; LANES]];
@@ -204,23 +204,43 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         Some((decays[0][0], self.scene.mass[found]))
     }
 
+    fn tree(&self, group: usize) -> Option<&ImmutableKdTree<f64, K>> {
+        self.trees.binary_search_by_key(&group, |(large, _)| *large).ok().map(|at| &self.trees[at].1)
+    }
+
+    /// The source nearest to a place, but for rounding, the one at home apart.
+    fn nearest_but(&self, home: u32, place: &[f64; K], group: usize) -> Option<usize> {
+        let sources = self.scene.layout.sources.groups[group].clone();
+        let Some(tree) = self.tree(group) else {
+            let distance = |source: usize| squared_distance(place, &self.scene.layout.sources.place(source));
+            let others = sources.filter(|source| *source as u32 != home);
+            return others.min_by(|a, b| distance(*a).total_cmp(&distance(*b)));
+        };
+        let two = NonZero::<usize>::MIN.saturating_add(1);
+        let found = tree.query(place).nearest_n::<SquaredEuclidean<f64>>(two).execute();
+        found.iter().map(|neighbour| sources.start + neighbour.item as usize).find(|source| *source as u32 != home)
+    }
+
     /// Finds every source that any target of the tile may need, in ascending order.
     fn find(&self, tile: &Tile, limits: &[Limits], candidates: &mut Candidates<A>) {
         let place = |target: usize| -> [f64; K] { self.scene.layout.targets.place(target) };
         let centre = self.centre(tile);
         let radius = tile.targets.clone().zip(limits).map(|(target, limits)| {
-            let offset: f64 = place(target).iter().zip(&centre).map(|(x, c)| (x - c) * (x - c)).sum();
-            self.decay.squared_reach(limits.farthest).sqrt() + offset.sqrt()
+            self.decay.squared_reach(limits.farthest).sqrt() + squared_distance(&place(target), &centre).sqrt()
         });
         // A hair more, so that rounding inside the tree loses nobody.
         let radius = radius.fold(0.0, f64::max) * (1.0 + 1e-12);
-        let start = self.scene.layout.sources.groups[tile.group].start as u32;
+        let sources = &self.scene.layout.sources.groups[tile.group];
+        let start = sources.start as u32;
         candidates.clear();
-        self.trees[tile.group]
-            .query(&centre)
-            .within::<SquaredEuclidean<f64>>(radius * radius)
-            .unsorted()
-            .visit(|neighbour| candidates.sources.push(start + neighbour.item));
+        match self.tree(tile.group) {
+            None => candidates.sources.extend(start..sources.end as u32),
+            Some(tree) => tree
+                .query(&centre)
+                .within::<SquaredEuclidean<f64>>(radius * radius)
+                .unsorted()
+                .visit(|neighbour| candidates.sources.push(start + neighbour.item)),
+        }
         candidates.sources.sort_unstable();
         candidates.load(&self.scene);
     }
@@ -254,6 +274,10 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         rows.exponent.push(-near.shift);
         rows.error.push(dropped + unseen + mass * limits.rounding_of(total / mass, near.shift));
     }
+}
+
+fn squared_distance<const K: usize>(a: &[f64; K], b: &[f64; K]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
 
 /// The decay of the kernel at so many σ.

@@ -224,7 +224,8 @@ impl Streamed<'_> {
     /// Where results go until they are in order.
     fn results(&self) -> Result<Results, Error> {
         let rows = self.inputs.test.rows();
-        Results::create(&self.spill_folder(), rows, self.new_columns(), self.memory / SHARE_OF_BUFFERS)
+        let tolerance = self.args.kernel.accuracy().tolerance();
+        Results::create(&self.spill_folder(), rows, self.new_columns(), tolerance, self.memory / SHARE_OF_BUFFERS)
     }
 
     /// Smoothed values and, if wanted, bounds and effective sources.

@@ -1,0 +1,53 @@
+//! The groups of a scene. What large ones need is kept; what small ones need is made whenever they are summed, so that a
+//! million groups of a row each take no more memory than one of a million rows.
+
+use rayon::prelude::*;
+
+use super::boxes::BOXES;
+use super::leaves::LEAF;
+use super::split::Split;
+use crate::scene::Scene;
+
+/// Most places of a small group: its tree is a single node, made in about the time of one of its sums.
+const SMALL: usize = LEAF * BOXES;
+
+/// The groups of a scene, ready for sums.
+pub(super) struct Groups {
+    /// Large groups by their numbers, ascending.
+    large: Vec<(usize, Split)>,
+    largest_weight: f64,
+}
+
+impl Groups {
+    pub(super) fn new(scene: &Scene, tolerance: f64) -> Self {
+        let all = 0..scene.layout.sources.groups.len();
+        let split = |group| (group, Split::new(scene, group, tolerance));
+        Self {
+            large: all.clone().into_par_iter().filter(|group| !is_small(scene, *group)).map(split).collect(),
+            largest_weight: all.map(|group| scene.group_mass(group)).fold(0.0, f64::max),
+        }
+    }
+
+    /// What is kept, by the number of the group.
+    pub(super) fn kept(&self) -> &[(usize, Split)] {
+        &self.large
+    }
+
+    /// A group, which is made if it is a small one.
+    pub(super) fn of<'a>(&'a self, scene: &Scene, group: usize, made: &'a mut Option<Split>) -> &'a Split {
+        match self.large.binary_search_by_key(&group, |(large, _)| *large) {
+            Ok(at) => &self.large[at].1,
+            Err(_) => made.insert(Split::direct(scene, group)),
+        }
+    }
+
+    /// Total weight of the sources of the group that has most.
+    pub(super) fn largest_weight(&self) -> f64 {
+        self.largest_weight
+    }
+}
+
+fn is_small(scene: &Scene, group: usize) -> bool {
+    let (sources, targets) = (&scene.layout.sources.groups[group], &scene.layout.targets.groups[group]);
+    sources.len().max(targets.len()) <= SMALL
+}
