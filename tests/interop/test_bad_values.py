@@ -167,3 +167,46 @@ def test_36_label_weight_impossible(refused, written, weight):
     train = written(train_rows(20), "train.parquet")
     said = weight if weight not in ("nan", "1e400") else {"nan": "NaN", "1e400": "inf"}[weight]
     refused("label", "weight", said, test=written(test_rows(20)), train=train, label="price", label_weight=weight)
+
+
+def test_34_a_tolerance_that_is_missed_is_said(geosmooth, tmp_path):
+    """Issue 15: 10¹⁵ + N(0, 1) was off by more than a tenth of the range, without a word."""
+    rng = np.random.default_rng(3)
+    table = pa.table({"latitude": rng.uniform(41.5, 41.8, 500), "longitude": rng.uniform(-83.8, -83.4, 500), "model": 1e15 + rng.normal(0.0, 1.0, 500)})
+    pq.write_table(table, tmp_path / "huge.parquet")
+    flags = ["--test", tmp_path / "huge.parquet", "--prediction", "model", "--sigma", "1km", "--c", "0.5", "-o", tmp_path / "out.parquet"]
+    process = geosmooth("smooth", *flags, "--json")
+    assert process.returncode == 0
+    finding = json.loads(process.stdout)["findings"][0]
+    assert (finding["code"], finding["severity"]) == ("tolerance", "warning")
+    assert "500 of 500" in finding["message"] and "subtract a constant" in finding["message"]
+    assert f"warning: {finding['message']}" in process.stderr
+
+
+def test_45_a_stray_row_is_said_and_spoils_no_other(geosmooth, tmp_path):
+    """Issue 15: one row 10⁸ σ away, corrected without shrinkage, made the bound of every row the whole range."""
+    rng = np.random.default_rng(4)
+    place = rng.uniform(0.0, 100.0, 501)
+    place[500] = 1.5e9
+    pq.write_table(pa.table({"x": place, "model": rng.normal(100.0, 10.0, 501)}), tmp_path / "test.parquet")
+    labelled = {"x": rng.uniform(0.0, 100.0, 500), "y": rng.normal(100.0, 10.0, 500), "fold": rng.normal(100.0, 10.0, 500)}
+    pq.write_table(pa.table(labelled), tmp_path / "train.parquet")
+    process = geosmooth(
+        "smooth", "--test", tmp_path / "test.parquet", "--train", tmp_path / "train.parquet", "--index", "x", "--label", "y", "--prediction", "model",
+        "--train-prediction", "fold", "--correct-sigma", "5", "--correct-shrink", "0", "--sigma", "5", "--c", "0.5", "--certificate", "--json",
+        "-o", tmp_path / "out.parquet",
+    )
+    assert process.returncode == 0, process.stderr
+    assert "1 of 501" in json.loads(process.stdout)["findings"][0]["message"]
+    bounds = pq.read_table(tmp_path / "out.parquet")["model_error_bound"].to_numpy()
+    assert bounds[500] > 1.0 and bounds[:500].max() < 1e-6 * 80.0
+
+
+def test_34_nothing_is_said_where_the_tolerance_is_kept(geosmooth, tmp_path):
+    """Prices in the millions."""
+    rng = np.random.default_rng(5)
+    table = pa.table({"latitude": rng.uniform(41.5, 41.8, 500), "longitude": rng.uniform(-83.8, -83.4, 500), "model": rng.lognormal(14.0, 0.5, 500)})
+    pq.write_table(table, tmp_path / "prices.parquet")
+    process = geosmooth("smooth", "--test", tmp_path / "prices.parquet", "--prediction", "model", "--sigma", "1km", "--c", "0.5", "-o",
+                        tmp_path / "out.parquet", "--json", "--tolerance", "1e-12")
+    assert json.loads(process.stdout)["findings"] == [] and process.stderr == ""

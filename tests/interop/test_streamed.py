@@ -241,6 +241,27 @@ def test_a_cut_by_hand_has_no_crowds(binary, one_town, tmp_path):
     assert_explained(run(binary, flags), 2, ["a tile with all rows that reach it"], "--memory-limit")
 
 
+@pytest.mark.parametrize("engine", ["fast", "sparse", "exact"])
+@pytest.mark.parametrize("each", [1, 2, 40])
+def test_many_groups_stay_within_the_limit(binary, country, tmp_path, engine, each):
+    """Issue 15: a plan for each of a million groups took six times the limit."""
+    table = pq.read_table(country / "test.parquet").append_column("owner", pa.array(np.arange(TEST) // each))
+    pq.write_table(table, tmp_path / "owners.parquet")
+    flags = {"test": tmp_path / "owners.parquet", "prediction": "model", "c": 0.7, "sigma": "500m", "group": "owner", "engine": engine}
+    report, found = smooth(binary, tmp_path / "out.parquet", **flags, memory_limit="256MiB")
+    assert report["peak_memory_bytes"] <= (256 << 20) + (30 << 20)
+    if each == 1:
+        np.testing.assert_allclose(found["model_smoothed"], found["model"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("sigma", ["500m", "0.005deg"])
+def test_no_more_is_demanded_than_it_takes(smoothed, sigma):
+    """Issue 15: twice the peak was asked for, and all rows were read before that was known."""
+    whole, _ = smoothed(sigma=sigma)
+    report, _ = smoothed(str(whole["peak_memory_bytes"] * 3 // 2), sigma=sigma)
+    assert "streamed" not in report
+
+
 def test_what_needs_all_rows_together_is_refused(binary, country, tmp_path):
     flags = {"test": country / "test.parquet", "train": country / "train.parquet", "label": "price", "prediction": "model", "sigma": "500m",
              "memory_limit": LIMIT, "output": tmp_path / "no.parquet"}

@@ -7,6 +7,7 @@ mod exactness;
 mod experiments;
 mod fuzz;
 mod golden;
+mod groups;
 mod identities;
 mod instruction_sets;
 mod leave_one_out;
