@@ -34,7 +34,7 @@ sweep:
 SECONDS := 60
 fuzz:
 	cp Cargo.lock fuzz/Cargo.lock
-	for target in read parameters engines; do \
+	for target in read parameters tables engines; do \
 	    mkdir -p fuzz/grown/$$target && \
 	    RAYON_NUM_THREADS=1 cargo +nightly fuzz run $$target fuzz/grown/$$target fuzz/corpus/$$target -- \
 	        -max_total_time=$(SECONDS) -timeout=30 -rss_limit_mb=2048 -malloc_limit_mb=1024 -detect_leaks=0 -print_final_stats=1 || exit 1; \

@@ -1,10 +1,11 @@
-"""Makes what the corpora of `read` and `engines` begin with; what the fuzzer found lies beside it. Needs pyarrow.
+"""Makes what the corpora of `read`, `tables` and `engines` begin with; what the fuzzer found lies beside it. Needs pyarrow.
 
     python fuzz/make_corpus.py
 """
 
 import json
 import struct
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -49,11 +50,43 @@ def read() -> None:
     write("nested", nested)
     small = pa.table({"half": pa.array([1.0, 2.0], pa.float16()), "when": pa.array([1, 2], pa.timestamp("us", "UTC"))})
     pq.write_table(small.append_column("key", pa.array(["p", "q"]).dictionary_encode()), folder / "arrow-schema")
+    large = 12_345_678_901_234_567_890
+    keys = {
+        "decimal": pa.array([Decimal(large), Decimal(large + 1)], pa.decimal128(38, 0)),
+        "wide": pa.array([Decimal(large), Decimal(large + 1)], pa.decimal256(76, 3)),
+        "uuid": pa.array([bytes(16), bytes(range(16))], pa.binary(16)),
+        "bytes": pa.array([b"\xff", b"0xff"]),
+        "moment": pa.array([2**62, 2**62 + 100], pa.timestamp("ns")),
+        "span": pa.array([1, 2**63 - 1], pa.duration("s")),
+        "unsigned": pa.array([2**64 - 1, 2**64 - 2], pa.uint64()),
+    }
+    pq.write_table(pa.table(keys), folder / "keys", compression="none")
     for name in ["codec-none", "dictionary", "geo-wkb", "nested"]:
         file = (folder / name).read_bytes()
         (length,) = struct.unpack("<I", file[-8:-4])
         pages, footer = file[4 : -8 - length], file[-8 - length : -8]
         (folder / f"undressed-{name}").write_bytes(struct.pack("<H", len(pages)) + pages + footer)
+
+
+def tables() -> None:
+    """A column of each type beside another, near zero and far from it: kind, scale, wrapping, rows; two bases; a base and a step for each row."""
+    folder = CORPUS / "tables"
+    folder.mkdir(exist_ok=True)
+
+    def column(kind: int, scale: int, wrapping: int, bases: list[int]) -> bytes:
+        rows = [(row % 3, [0, 1, 100, 0, -3][row % 5]) for row in range(12)]
+        values = b"".join(base.to_bytes(32, "little", signed=True) for base in bases)
+        return bytes([kind, scale, wrapping, len(rows) - 1]) + values + b"".join(struct.pack("<Bb", *row) for row in rows)
+
+    near, far = [0, 200], [2**62 + 1, 2**62 + 1000]
+    wide = [10**50 + 1, 10**50 + 1000]
+    for kind in range(24):
+        for name, bases in {"near": near, "far": wide if kind == 15 else far}.items():
+            other = column((kind + 1) % 24, 0, 0, bases)
+            (folder / f"{name}-{kind}").write_bytes(column(kind, 0, 0, bases) + column(kind, 0, 3, bases))
+            (folder / f"{name}-{kind}-and-another").write_bytes(column(kind, 3, 1, bases) + other)
+    for scale in (2, 9, 40, 70):
+        (folder / f"decimals-{scale}").write_bytes(column(14, scale, 0, far) + column(15, scale + 38, 0, far))
 
 
 def number(value: float) -> bytes:
@@ -125,4 +158,5 @@ def engines() -> None:
 
 if __name__ == "__main__":
     read()
+    tables()
     engines()

@@ -135,6 +135,20 @@ pub enum Error {
         /// The way out.
         hint: String,
     },
+    /// A value of an index column that is too far from where the column is counted from.
+    #[error("{}: column '{column}' is {value} at row {row}, of which no float holds the difference from {origin}", path.display())]
+    Inexact {
+        /// Which file.
+        path: PathBuf,
+        /// Which column, shortened if very long.
+        column: String,
+        /// The value in all its digits.
+        value: String,
+        /// Row, counted from 0 over all files of the input.
+        row: usize,
+        /// Where the column is counted from.
+        origin: String,
+    },
     /// Rows that cannot take part.
     #[error("{}: column '{column}' is {value} at row {row}{}", path.display(), rows_like_it(*count))]
     InvalidRows {
@@ -171,6 +185,10 @@ impl Error {
             ),
             Self::Memory { .. } => Some("raise --memory-limit, or give fewer rows".to_owned()),
             Self::Parameter { expected, .. } => Some(format!("give a value that is {expected}")),
+            Self::Inexact { .. } => Some(
+                "places that differ would fall together: subtract one number from the column in all inputs, or make it a double where rounding does no harm"
+                    .to_owned(),
+            ),
             Self::Uncounted { .. } => Some("rows must be the same each time that they are read".to_owned()),
             Self::Length { .. } | Self::Value { .. } => None,
         }

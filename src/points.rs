@@ -22,6 +22,8 @@ use crate::space::{Metric, Sigma, UnitVectors};
 pub struct Places {
     kind: Kind,
     axes: Vec<Vec<f64>>,
+    /// What was subtracted from each axis when it was read; empty if nothing was.
+    origin: Vec<f64>,
     groups: Option<Vec<u32>>,
     rows: usize,
 }
@@ -44,10 +46,19 @@ impl Places {
         same_length("longitude", longitude.len(), latitude.len())?;
         within("latitude", &latitude, -90.0, 90.0, "between -90 and 90", LATITUDE_HINT)?;
         within("longitude", &longitude, -180.0, 360.0, "between -180 and 360", LONGITUDE_HINT)?;
-        Ok(Self { kind: Kind::LatLon, rows: latitude.len(), axes: vec![latitude, longitude], groups: None })
+        Ok(Self {
+            kind: Kind::LatLon,
+            rows: latitude.len(),
+            axes: vec![latitude, longitude],
+            origin: Vec::new(),
+            groups: None,
+        })
     }
 
     /// Places on one to three plain axes: projected coordinates, a frame number, a time.
+    ///
+    /// Distances are as exact as the floats: from whole numbers beyond 2^53, such as nanoseconds since 1970, subtract one number first,
+    /// the same for all places of a run.
     ///
     /// # Errors
     /// If there are no columns or more than three, they differ in length, or a value is not finite.
@@ -70,7 +81,7 @@ impl Places {
                 "check the index columns",
             )?;
         }
-        Ok(Self { kind: Kind::Index, axes, groups: None, rows })
+        Ok(Self { kind: Kind::Index, axes, origin: Vec::new(), groups: None, rows })
     }
 
     /// The same places with a group each.
@@ -83,6 +94,12 @@ impl Places {
         Ok(self)
     }
 
+    /// The same places, known to be counted from these numbers.
+    pub(crate) fn counted_from(mut self, origin: Vec<f64>) -> Self {
+        self.origin = origin;
+        self
+    }
+
     /// Some of the rows, in the order given.
     ///
     /// # Panics
@@ -93,6 +110,7 @@ impl Places {
         Self {
             kind: self.kind,
             axes: self.axes.iter().map(pick).collect(),
+            origin: self.origin.clone(),
             groups: self.groups.as_ref().map(|groups| rows.iter().map(|&row| groups[row]).collect()),
             rows: rows.len(),
         }
@@ -101,12 +119,13 @@ impl Places {
     /// The rows of several places of one kind behind each other.
     pub(crate) fn concatenated(parts: &[&Self]) -> Self {
         let Some(first) = parts.first() else {
-            return Self { kind: Kind::Index, axes: Vec::new(), groups: None, rows: 0 };
+            return Self { kind: Kind::Index, axes: Vec::new(), origin: Vec::new(), groups: None, rows: 0 };
         };
         let axis = |k: usize| parts.iter().flat_map(|part| part.axes[k].iter().copied()).collect();
         Self {
             kind: first.kind,
             axes: (0..first.axes.len()).map(axis).collect(),
+            origin: first.origin.clone(),
             groups: first
                 .groups
                 .is_some()
@@ -121,16 +140,21 @@ impl Places {
         place.chain([u64::from(self.group(row)), value.to_bits()]).collect()
     }
 
-    /// The columns as they came in: latitude and longitude, or the index columns.
+    /// The columns that distances are taken from: latitude and longitude, or the index columns. Those of a file are less where they are
+    /// counted from.
     #[must_use]
     pub fn axes(&self) -> &[Vec<f64>] {
         &self.axes
     }
 
-    /// The same columns, for somebody who has no other use for the places.
+    /// The columns as they stand in the file, to a rounding, for somebody who has no other use for the places.
     #[must_use]
     pub fn into_axes(self) -> Vec<Vec<f64>> {
-        self.axes
+        let mut axes = self.axes;
+        for (axis, origin) in axes.iter_mut().zip(self.origin).filter(|(_, origin)| *origin != 0.0) {
+            axis.iter_mut().for_each(|value| *value += origin);
+        }
+        axes
     }
 
     /// Whether places are latitudes and longitudes.

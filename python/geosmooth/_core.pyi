@@ -12,9 +12,11 @@ __all__ = [
     "Moments",
     "Partition",
     "__version__",
+    "axis",
     "bytes_of",
     "compare",
     "diagnose",
+    "group_keys",
     "kernel_average",
     "kernel_sums",
     "methods",
@@ -121,6 +123,8 @@ class Partition:
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 def bytes_of(text: str) -> int: ...
+def group_keys(column: Any) -> Any: ...
+def axis(name: str, column: Any) -> NDArray[np.float64]: ...
 
 @final
 class Blueprint:

@@ -16,7 +16,7 @@ except ImportError as missing:
 
 from geosmooth import _core
 from geosmooth._functions import Engine, Length, smooth, tune
-from geosmooth._sums import settings
+from geosmooth._sums import refuse_beyond_floats, settings
 
 AXES = ["axis 1", "axis 2", "axis 3"]
 LAT_LON = ["latitude", "longitude"]
@@ -81,6 +81,7 @@ class PostEstimationSmoother(RegressorMixin, BaseEstimator):  # type: ignore[mis
 
     def fit(self, X: Any, y: ArrayLike) -> PostEstimationSmoother:
         """Keeps the places `X` and labels `y` of rows whose truth is known."""
+        refuse_beyond_floats("X", X)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         self._check_names()
         self.coordinates_: NDArray[np.float64] = X
@@ -101,6 +102,7 @@ class PostEstimationSmoother(RegressorMixin, BaseEstimator):  # type: ignore[mis
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The average of the labels around places `X`, without any prediction: kernel regression."""
         check_is_fitted(self)
+        refuse_beyond_floats("X", X)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         asked = settings(self.sigma_, self.engine, self.tolerance, None, self.threads)
         return _core.kernel_average(X, self.coordinates_, self.labels_, asked)
@@ -162,6 +164,7 @@ class PostEstimationSmoother(RegressorMixin, BaseEstimator):  # type: ignore[mis
 
     def _checked(self, X: Any, predictions: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         check_is_fitted(self)
+        refuse_beyond_floats("X", X)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         values = check_array(predictions, ensure_2d=False, dtype=np.float64)
         check_consistent_length(X, values)

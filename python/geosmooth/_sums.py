@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,7 +39,8 @@ def kernel_sums(
     ----------
     targets, sources
         Places, a row each. With a σ in metres or degrees the columns are latitude and longitude; with a plain number
-        they are one to three axes. Arrays of any layout and any real type are taken; whole numbers become floats.
+        they are one to three axes. Arrays of any layout and any real type are taken; whole numbers become floats, and those
+        beyond 2⁵³ are an error: subtract one number from targets and sources first.
     values
         A value for each source, or several columns of them. NaN and infinities are errors.
     sigma, engine, tolerance, cutoff, threads
@@ -54,8 +55,8 @@ def kernel_sums(
     """
     values = numbers("values", values)
     mass, columns, error = _core.kernel_sums(
-        numbers("targets", targets, 2),
-        numbers("sources", sources, 2),
+        places("targets", targets),
+        places("sources", sources),
         values.reshape(len(values), -1) if values.ndim == 1 else numbers("values", values, 2),
         settings(sigma, engine, tolerance, cutoff, threads),
     )
@@ -73,6 +74,19 @@ def settings(
         "cutoff": None if cutoff is None else float(cutoff),
         "threads": threads,
     }
+
+
+def places(what: str, given: ArrayLike) -> NDArray[np.float64]:
+    """Coordinates as floats of 64 bits. Whole numbers that floats do not count are refused: places that differ would fall together."""
+    refuse_beyond_floats(what, given)
+    return numbers(what, given, 2)
+
+
+def refuse_beyond_floats(what: str, given: Any) -> None:
+    """Raises if there are whole numbers beyond 2⁵³."""
+    array = np.asarray(given)
+    if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size and (array.max() > 2**53 or array.min() < -(2**53)):
+        raise ValueError(f"{what} hold whole numbers beyond 2^53, which floats of 64 bits do not tell apart\nhint: subtract one number from all places first")
 
 
 def numbers(what: str, given: ArrayLike, dimensions: int | None = None) -> NDArray[np.float64]:

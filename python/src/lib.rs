@@ -12,6 +12,7 @@ mod allocator;
 mod arrays;
 mod attend;
 mod calls;
+mod columns;
 mod errors;
 mod partition;
 mod rows;
@@ -26,6 +27,8 @@ mod _core {
     use super::arrays::{kernel_average, kernel_sums};
     #[pymodule_export]
     use super::calls::{compare, diagnose, methods, smooth, tune, weights};
+    #[pymodule_export]
+    use super::columns::{axis, group_keys};
     #[pymodule_export]
     use super::partition::{Census, Partition, bytes_of};
     #[pymodule_export]

@@ -166,6 +166,29 @@ def test_numbers_are_groups_too(spark):
     check(geosmooth.spark.smooth(*map(spark.createDataFrame, (test, train)), **asked), test, train, **asked)
 
 
+def test_decimals_of_many_digits_are_groups(spark):
+    """Issue 15: values are compared, in all their digits and whatever their scale."""
+    test, train = rows(90, 14), rows(60, 15)
+    asked = ASKED | {"sigma": "300km", "group": "market"}
+    large = 12_345_678_901_234_567_890
+    keys = [pa.array([decimal.Decimal(large + k % 2) for k in range(n)], kind) for n, kind in ((90, pa.decimal128(38, 0)), (60, pa.decimal128(38, 5)))]
+    test, train = test.append_column("market", keys[0]), train.append_column("market", keys[1])
+    check(geosmooth.spark.smooth(*map(spark.createDataFrame, (test, train)), **asked), test, train, **asked)
+
+
+def test_index_columns_that_floats_do_not_hold(spark):
+    """Issue 15: exact, or an error before anything is smoothed."""
+    asked = ASKED | {"index": "t", "sigma": 50}
+    for kind in (pa.int64(), pa.decimal128(38, 0)):
+        near, far = (
+            [pa.table({"id": range(40), "t": pa.array([start + 100 * k for k in range(40)]).cast(kind), name: np.arange(40.0)}) for name in ("model", "price")]
+            for start in (0, 2**62 + 1)
+        )
+        with pytest.raises(ValueError, match=f"<t.*>: column 't' has {2**62 + 1}.*\nhint: .*subtract one number"):
+            geosmooth.spark.smooth(*map(spark.createDataFrame, far), **asked)
+        check(geosmooth.spark.smooth(*map(spark.createDataFrame, near), **asked), *near, **asked)
+
+
 def test_all_columns_keep_their_values_and_types(spark):
     test = rows(60, 16)
     more = {

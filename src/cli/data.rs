@@ -10,7 +10,7 @@ use super::table::{Table, Wanted};
 use crate::correct::{Corrected, Correction, LabelledRows, one_for_each};
 use crate::engine::{EngineOptions, Progress};
 use crate::error::Error;
-use crate::io::{CoordinateRequest, Groups, Input};
+use crate::io::{CoordinateRequest, Groups, Input, Origin};
 use crate::parameters::{Parameters, PlaceColumns};
 use crate::points::Places;
 use crate::smoother::{Smoothed, SmoothingPlan};
@@ -264,6 +264,7 @@ impl DataArgs {
             group: places.group.as_deref(),
             on_invalid: self.on_invalid,
             groups: Groups::default(),
+            origin: Origin::default(),
             caller,
             noted: Vec::new(),
             _phase: phase,
@@ -281,12 +282,13 @@ fn coordinates(places: &PlaceColumns, test: &Input) -> Result<CoordinateRequest,
     })
 }
 
-/// Reads tables whose groups are to mean the same.
+/// Reads tables whose groups are to mean the same, and whose index columns are counted from the same.
 pub(super) struct Reader<'a> {
     coordinates: &'a CoordinateRequest,
     group: Option<&'a str>,
     pub(super) on_invalid: OnInvalid,
     groups: Groups,
+    origin: Origin,
     caller: &'a Caller<'a>,
     /// Inputs that something was said about.
     noted: Vec<PathBuf>,
@@ -296,7 +298,7 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     pub(super) fn read(&mut self, input: &Input, columns: &[&str]) -> Result<Table, Error> {
         let wanted = Wanted { coordinates: self.coordinates, group: self.group, columns, on_invalid: self.on_invalid };
-        let table = Table::read(input, &wanted, &mut self.groups);
+        let table = Table::read(input, &wanted, &mut self.groups, &mut self.origin);
         // Columns are read one after the other: those of a file that was written to meanwhile do not belong together.
         input.check_unchanged()?;
         let table = table?;

@@ -2,7 +2,7 @@
 
 use crate::correct::LabelledRows;
 use crate::error::Error;
-use crate::io::{CoordinateColumns, CoordinateRequest, GroupColumn, Groups, Input, Numbers};
+use crate::io::{CoordinateColumns, CoordinateRequest, GroupColumn, Groups, Input, Numbers, Origin};
 use crate::points::{self, Places};
 
 use super::options::OnInvalid;
@@ -30,8 +30,13 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn read(input: &Input, wanted: &Wanted, groups: &mut Groups) -> Result<Self, Error> {
-        let CoordinateColumns { axes, is_index, note } = input.coordinates(wanted.coordinates)?;
+    pub(super) fn read(
+        input: &Input,
+        wanted: &Wanted,
+        groups: &mut Groups,
+        origin: &mut Origin,
+    ) -> Result<Self, Error> {
+        let CoordinateColumns { axes, is_index, note } = input.coordinates(wanted.coordinates, origin)?;
         let columns = if wanted.columns.is_empty() { Vec::new() } else { input.numbers(wanted.columns)? };
         let groups = wanted.group.map(|name| input.groups(name, groups)).transpose()?;
         let rows = axes[0].values.len();
@@ -43,7 +48,7 @@ impl Table {
         };
         let axes: Vec<Vec<f64>> = axes.into_iter().map(|axis| keep(axis.values)).collect();
         let columns = columns.into_iter().map(|column| keep(column.values)).collect();
-        let mut places = place(axes, is_index).map_err(|error| in_file(input, kept.as_deref(), error))?;
+        let mut places = place(axes, is_index, origin).map_err(|error| in_file(input, kept.as_deref(), error))?;
         if let Some(GroupColumn { ids, .. }) = groups {
             let ids = match &kept {
                 None => ids,
@@ -98,9 +103,9 @@ impl Table {
     }
 }
 
-fn place(mut axes: Vec<Vec<f64>>, is_index: bool) -> Result<Places, Error> {
+fn place(mut axes: Vec<Vec<f64>>, is_index: bool, origin: &Origin) -> Result<Places, Error> {
     if is_index {
-        return Places::index(axes);
+        return Ok(Places::index(axes)?.counted_from(origin.offsets()));
     }
     let longitude = axes.pop().unwrap_or_default();
     let latitude = axes.pop().unwrap_or_default();
@@ -157,7 +162,7 @@ impl Screening<'_> {
         match self.groups {
             Some((name, GroupColumn { first_null: Some(row), .. })) => {
                 let row = self.input.first_row() + row;
-                Err(self.input.wrong_column(name, &format!("is null at row {row}"), "give every row a group"))
+                Err(self.input.wrong_column(name, &format!("is null or NaN at row {row}"), "give every row a group"))
             }
             _ => Ok(()),
         }
@@ -196,7 +201,8 @@ mod tests {
             on_invalid: OnInvalid::Error,
         };
         let mut parts = input.parts(10, Budget::unlimited);
-        let error = parts.find_map(|part| Table::read(&part, &wanted, &mut Groups::default()).err());
+        let error =
+            parts.find_map(|part| Table::read(&part, &wanted, &mut Groups::default(), &mut Origin::default()).err());
         error.map_or_else(String::new, |error| error.to_string())
     }
 

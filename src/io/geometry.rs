@@ -6,6 +6,7 @@ use geo_traits::{CoordTrait, GeometryTrait, GeometryType, PointTrait};
 use serde_json::{Value, json};
 
 use super::input::{Input, type_name};
+use super::origin::Origin;
 use super::read::Numbers;
 use super::shortened;
 use crate::error::Error;
@@ -26,7 +27,7 @@ pub enum CoordinateRequest {
 /// The coordinates of each row; what is null or empty is NaN.
 #[derive(Clone, Debug)]
 pub struct CoordinateColumns {
-    /// Latitude and longitude, or the index columns.
+    /// Latitude and longitude, or the index columns less where they are counted from.
     pub axes: Vec<Numbers>,
     /// Whether the axes are index columns.
     pub is_index: bool,
@@ -44,17 +45,16 @@ const DEGREES: [&str; 4] = ["OGC:CRS84", "OGC:CRS84h", "EPSG:4326", "EPSG:4979"]
 const BYTES_PER_LETTER: u64 = 16;
 
 impl Input {
-    /// Finds and reads the coordinates.
+    /// Finds and reads the coordinates. Those of an index are counted from the origin that all inputs of a run share.
     ///
     /// # Errors
     /// If they cannot be found or are not what they should be.
-    pub fn coordinates(&self, request: &CoordinateRequest) -> Result<CoordinateColumns, Error> {
+    pub fn coordinates(&self, request: &CoordinateRequest, origin: &mut Origin) -> Result<CoordinateColumns, Error> {
         match request {
             CoordinateRequest::LatLon(latitude, longitude) => self.lat_lon(latitude, longitude),
             CoordinateRequest::Geometry(column) => self.points(column),
             CoordinateRequest::Index(columns) => {
-                let names: Vec<&str> = columns.iter().map(String::as_str).collect();
-                Ok(CoordinateColumns { axes: self.numbers(&names)?, is_index: true, note: None })
+                Ok(CoordinateColumns { axes: self.index(columns, origin)?, is_index: true, note: None })
             }
             CoordinateRequest::Find => match self.geo_metadata()? {
                 Some(geo) => self.points(primary_column(&geo).ok_or_else(|| self.bad_geo("names no primary column"))?),

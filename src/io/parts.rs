@@ -88,7 +88,7 @@ mod tests {
 
     use super::*;
     use crate::io::fixture::{self, Layout};
-    use crate::io::{CoordinateRequest, Groups, TemporaryFolder};
+    use crate::io::{CoordinateRequest, Groups, Origin, TemporaryFolder};
 
     const ONE_GROUP: Layout = Layout {
         rows_in_group: usize::MAX,
@@ -131,7 +131,10 @@ mod tests {
 
         fn add(&mut self, input: &Input, groups: &mut [Groups; 3]) {
             assert_eq!(input.first_row(), self.numbers.first().map_or(0, Vec::len));
-            let points = |name: &str| input.coordinates(&CoordinateRequest::Geometry(name.to_owned())).unwrap().axes;
+            let points = |name: &str| {
+                let request = CoordinateRequest::Geometry(name.to_owned());
+                input.coordinates(&request, &mut Origin::default()).unwrap().axes
+            };
             let mut columns = input.numbers(&["integer", "lat", "lon"]).unwrap();
             columns.extend(["wkb", "point"].into_iter().flat_map(points));
             self.numbers.resize(columns.len(), Vec::new());
@@ -203,7 +206,8 @@ mod tests {
         let batch = RecordBatch::try_from_iter([("wkb", Arc::new(points) as ArrayRef)]).unwrap();
         let input = Input::in_memory(Path::new("<table>"), ArrowTable { schema: batch.schema(), batches: vec![batch] });
         let part = input.parts(10, Budget::unlimited).nth(2).unwrap();
-        let error = part.coordinates(&CoordinateRequest::Geometry("wkb".to_owned())).unwrap_err();
+        let error =
+            part.coordinates(&CoordinateRequest::Geometry("wkb".to_owned()), &mut Origin::default()).unwrap_err();
         assert!(error.to_string().contains("is not valid WKB at row 27"), "{error}");
     }
 

@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Float64Array, RecordBatch, StringArray};
-use arrow::compute::{CastOptions, cast_with_options};
+use arrow::array::{Array, ArrayRef, AsArray, Float64Array, RecordBatch};
 use arrow::datatypes::{DataType, Float64Type};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection, RowSelector};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
@@ -15,6 +13,7 @@ use rayon::prelude::*;
 use super::budget::{Budget, Taken};
 use super::guard::{Surveyed, guarded, ours};
 use super::input::{ArrowTable, Input, ParquetFile, Piece, Source, type_name};
+use super::key::{as_keys, strict_cast};
 use crate::error::Error;
 
 /// A column of numbers; what was null is NaN.
@@ -43,7 +42,7 @@ pub(crate) enum ColumnKind {
 pub struct GroupColumn {
     /// A small number for each row, equal for equal keys.
     pub ids: Vec<u32>,
-    /// The first row whose key was null.
+    /// The first row without a key: one that is null or NaN.
     pub first_null: Option<usize>,
 }
 
@@ -98,17 +97,17 @@ impl Input {
         self.join(name, &read.arrays[0])
     }
 
-    /// Reads a column of group keys.
+    /// Reads a column of group keys. Those of one type are equal if their values are, those of different types if they read the same.
     ///
     /// # Errors
-    /// If the column does not exist or cannot be written as text, or the file is damaged.
+    /// If the column does not exist or is nested, or the file is damaged.
     pub fn groups(&self, name: &str, groups: &mut Groups) -> Result<GroupColumn, Error> {
         let (root, field) = self.column(name)?;
         if field.data_type().is_nested() {
             let problem = format!("is {}, not a group", type_name(field.data_type()));
             return Err(self.wrong_column(name, &problem, "choose a column of text or numbers"));
         }
-        let read = self.arrays(&[root], &[], as_key)?;
+        let read = self.arrays(&[root], &[], |array| Ok(as_keys(array)?))?;
         let arrays = &read.arrays[0];
         let rows: usize = arrays.iter().map(Array::len).sum();
         let what = || self.reading();
@@ -160,13 +159,18 @@ impl Input {
     }
 
     fn join(&self, name: &str, parts: &[ArrayRef]) -> Result<Numbers, Error> {
-        let rows = parts.iter().map(Array::len).sum();
-        self.budget.take(8 * rows as u64, || self.reading())?.keep(u64::MAX);
-        let mut numbers = Numbers { name: name.to_owned(), values: Vec::with_capacity(rows), first_null: None };
+        let mut numbers = self.no_numbers(name, parts)?;
         for part in parts {
             numbers.append(part.as_primitive::<Float64Type>());
         }
         Ok(numbers)
+    }
+
+    /// Room for the numbers of these arrays.
+    pub(super) fn no_numbers(&self, name: &str, parts: &[ArrayRef]) -> Result<Numbers, Error> {
+        let rows = parts.iter().map(Array::len).sum();
+        self.budget.take(8 * rows as u64, || self.reading())?.keep(u64::MAX);
+        Ok(Numbers { name: name.to_owned(), values: Vec::with_capacity(rows), first_null: None })
     }
 }
 
@@ -282,36 +286,15 @@ fn selected(rows: &Range<usize>) -> RowSelection {
     vec![RowSelector::skip(rows.start), RowSelector::select(rows.len())].into()
 }
 
-fn is_numeric(data_type: &DataType) -> bool {
+pub(super) fn is_numeric(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => is_numeric(values),
         other => other.is_numeric(),
     }
 }
 
-/// A cast that fails rather than losing a value.
-fn strict_cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ParquetError> {
-    Ok(cast_with_options(array, to, &CastOptions { safe: false, ..CastOptions::default() })?)
-}
-
 fn as_float(array: &ArrayRef) -> Result<ArrayRef, ParquetError> {
-    strict_cast(array, &DataType::Float64)
-}
-
-/// Group keys as text. The key 1 is the key 1.0: one file may hold whole numbers as integers, another as floats.
-fn as_key(array: &ArrayRef) -> Result<ArrayRef, ParquetError> {
-    // A moment is the same in every zone, of which files may name any.
-    if let DataType::Timestamp(unit, Some(_)) = array.data_type() {
-        return strict_cast(&strict_cast(array, &DataType::Timestamp(*unit, None))?, &DataType::Utf8);
-    }
-    if array.data_type().is_integer() || !is_numeric(array.data_type()) {
-        return strict_cast(array, &DataType::Utf8);
-    }
-    let floats = as_float(array)?;
-    let key =
-        |value: f64| if value.fract() == 0.0 && value.abs() < 9e15 { format!("{value:.0}") } else { value.to_string() };
-    let keys: StringArray = floats.as_primitive::<Float64Type>().iter().map(|value| value.map(key)).collect();
-    Ok(Arc::new(keys))
+    Ok(strict_cast(array, &DataType::Float64)?)
 }
 
 impl Numbers {

@@ -84,6 +84,8 @@ CASES = {
     71: "Ctrl-C or SIGTERM in each phase",
     72: "one core, 64 threads, no AVX2",
     73: "Python: arrays, KeyboardInterrupt, fork",
+    74: "group keys of every type",
+    75: "index columns beyond 2^53",
 }
 NUMBER = re.compile(r"test_(\d\d)(?:_to_(\d\d))?_")
 

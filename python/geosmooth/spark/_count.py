@@ -166,7 +166,10 @@ def counter(role: Role, sigmas: list[str], axes: int) -> Any:
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         tally = Tally.of_nothing(sigmas, axes)
         for batch in batches:
-            tally.add(Batch.of(batch, role.columns), role)
+            try:
+                tally.add(Batch.of(batch, role.columns), role)
+            except ValueError as wrong:
+                tally.problem = tally.problem or f"{role.name}: {wrong}"
         yield packed(tally)
 
     return work

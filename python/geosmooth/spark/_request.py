@@ -35,7 +35,7 @@ class Places:
 
     def columns(self, frame: DataFrame, values: Sequence[str]) -> Columns:
         """Where places are in a frame, and values."""
-        return Columns(self.axes(frame), tuple(values), self.group)
+        return Columns(self.axes(frame), tuple(values), self.group, index=bool(self.index))
 
     def axes(self, frame: DataFrame) -> tuple[str, ...]:
         if self.index:

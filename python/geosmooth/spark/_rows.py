@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from geosmooth import _core
+
 if TYPE_CHECKING:
     from geosmooth._core import Rows
 
@@ -27,6 +29,8 @@ class Columns:
     group: str | None
     truth: str | None = None
     """A column that must be finite too, but is no source."""
+    index: bool = False
+    """Whether places are index columns rather than degrees."""
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -53,7 +57,8 @@ class Batch:
     def of(cls, batch: Any, columns: Columns) -> Batch:
         """The columns of a batch, as numbers and text."""
         keys = None if columns.group is None else text(batch.column(columns.group))
-        axes, values = ([numbers(batch.column(name)) for name in names] for names in (columns.axes, columns.values))
+        axes = [axis(name, batch.column(name)) if columns.index else numbers(batch.column(name)) for name in columns.axes]
+        values = [numbers(batch.column(name)) for name in columns.values]
         return cls(axes, values, keys, None if columns.truth is None else numbers(batch.column(columns.truth)))
 
     @property
@@ -116,7 +121,16 @@ def numbers(column: Any) -> Floats:
     return np.ascontiguousarray(floats)
 
 
+def axis(name: str, column: Any) -> Floats:
+    """An index column as floats. What floats do not hold is an error: places that differ would fall together."""
+    return _core.axis(name, whole(column))
+
+
 def text(column: Any) -> Any:
-    """A column as text, so that groups of two frames are equal if they read the same."""
-    column = pc.cast(column, pa.large_string())
+    """A column as text: groups of one type are equal if their values are, those of two types if they read the same."""
+    return pc.cast(pa.array(_core.group_keys(whole(column))), pa.large_string())
+
+
+def whole(column: Any) -> Any:
+    """A column in one piece."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

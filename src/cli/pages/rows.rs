@@ -94,8 +94,8 @@ impl ShownRows {
 
     /// Values on a map, or along the index where there is only one.
     fn at_places(&self, name: &str, title: &str, panels: Vec<(String, Vec<f64>)>, scale: Scale, unit: &str) -> Figure {
-        let axes = self.places.axes();
-        let (plot, caption) = if let [index] = axes {
+        let axes = self.places.clone().into_axes();
+        let (plot, caption) = if let [index] = axes.as_slice() {
             let points = |values: Vec<f64>| index.iter().copied().zip(values).collect();
             let series =
                 panels.into_iter().map(|(name, values)| Series { name, points: points(values), dots_only: true });

@@ -9,7 +9,7 @@ use crate::cli::options::{OnInvalid, missing};
 use crate::cli::table::{Table, Wanted};
 use crate::error::Error;
 use crate::experiment::Homes;
-use crate::io::{ColumnKind, CoordinateRequest, Groups, Input, Output, TemporaryFolder};
+use crate::io::{ColumnKind, CoordinateRequest, Groups, Input, Origin, Output, TemporaryFolder};
 use crate::points::Places;
 
 /// The homes, and what models see of them.
@@ -101,7 +101,7 @@ impl HomeArgs {
         let is_number = |feature: &&Feature| feature.kind == ColumnKind::Number;
         numeric.extend(features.iter().filter(is_number).map(|feature| feature.column.as_str()));
         let wanted = Wanted { coordinates: &coordinates, group: None, columns: &numeric, on_invalid: self.on_invalid };
-        let table = Table::read(input, &wanted, &mut Groups::default())?;
+        let table = Table::read(input, &wanted, &mut Groups::default(), &mut Origin::default())?;
         let mut numbers = table.columns.iter().skip(1);
         let mut columns = Vec::new();
         for (feature, keys) in features.iter().zip(keys) {

@@ -109,7 +109,9 @@ impl Args {
 fn keys(input: &Input, name: &str, groups: &mut Groups) -> Result<Vec<u32>, Error> {
     let column = input.groups(name, groups)?;
     match column.first_null {
-        Some(row) => Err(input.wrong_column(name, &format!("is null at row {row}"), "mend the row, or leave it out")),
+        Some(row) => {
+            Err(input.wrong_column(name, &format!("is null or NaN at row {row}"), "mend the row, or leave it out"))
+        }
         None => Ok(column.ids),
     }
 }

@@ -6,6 +6,7 @@ mod engines;
 mod layout;
 mod parameters;
 mod read;
+mod tables;
 
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,11 @@ fn any_bytes_are_a_file_or_an_error() {
 #[test]
 fn any_text_is_a_parameter_or_an_error() {
     fuzz("parameters", parameters::check);
+}
+
+#[test]
+fn any_values_are_groups_and_places_or_an_error() {
+    fuzz("tables", tables::check);
 }
 
 #[test]

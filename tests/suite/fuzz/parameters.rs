@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, Decimal128Array, Float64Array, RecordBatch, StringArray, TimestampNanosecondArray};
 use geosmooth::cli::call::{Call, Listener, Memory};
 use geosmooth::engine::Progress;
 use geosmooth::io::ArrowTable;
@@ -125,6 +125,9 @@ fn memory() -> Memory {
         Arc::new(Float64Array::from_iter_values((0..rows).map(|row| value(f64::from(row))))) as ArrayRef
     };
     let group = Arc::new(StringArray::from_iter_values((0..rows).map(|row| ["a", "b"][row as usize % 2]))) as ArrayRef;
+    let ids = Decimal128Array::from_iter_values((0..rows).map(|row| 12_345_678_901_234_567_890 + i128::from(row % 3)));
+    let start = 1_763_500_000_000_000_000;
+    let moments = TimestampNanosecondArray::from_iter_values((0..rows).map(|row| start + 100 * i64::from(row)));
     let columns = [
         ("lat", column(|row| 41.65 + 0.001 * row)),
         ("lon", column(|row| -83.54 + 0.0007 * (row * row % 7.0))),
@@ -133,6 +136,8 @@ fn memory() -> Memory {
         ("fold", column(|row| 101.0 + 6.0 * (row * row % 5.0))),
         ("price", column(|row| 105.0 + 8.0 * (row % 4.0))),
         ("g", group),
+        ("id", Arc::new(ids) as ArrayRef),
+        ("when", Arc::new(moments) as ArrayRef),
     ];
     let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
     let table = ArrowTable { schema: batch.schema(), batches: vec![batch] };

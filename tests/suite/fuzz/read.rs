@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::io::Write;
 
-use geosmooth::io::{Budget, CoordinateRequest, Groups, Input, NewColumn, Output};
+use geosmooth::io::{Budget, CoordinateRequest, Groups, Input, NewColumn, Origin, Output};
 
 /// Columns that are looked at: a file may claim any number.
 const COLUMNS: usize = 8;
@@ -29,9 +29,11 @@ pub(crate) fn check(data: &[u8]) {
             assert_eq!(groups.ids.len(), rows, "{name}");
         }
     }
-    let requests = names.into_iter().map(CoordinateRequest::Geometry).chain([CoordinateRequest::Find]);
+    let as_index = names.iter().map(|name| CoordinateRequest::Index(vec![name.clone()]));
+    let as_points = names.iter().cloned().map(CoordinateRequest::Geometry);
+    let requests = as_index.chain(as_points).chain([CoordinateRequest::Find]);
     for request in requests {
-        if let Ok(coordinates) = input.coordinates(&request) {
+        if let Ok(coordinates) = input.coordinates(&request, &mut Origin::default()) {
             assert!(coordinates.axes.iter().all(|axis| axis.values.len() == rows), "{request:?}");
         }
     }

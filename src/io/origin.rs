@@ -1,0 +1,324 @@
+//! Index columns as differences: whole numbers, decimals and times beyond what floats of 64 bits hold are counted from one of their own, so
+//! that distances are exact.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Float64Type, Int64Type, TimeUnit, i256};
+use arrow::error::ArrowError;
+
+use super::guard::ours;
+use super::input::{Input, type_name};
+use super::key::{counts, decimal, strict_cast};
+use super::read::{Numbers, is_numeric};
+use super::shortened;
+use crate::error::Error;
+
+/// Where index columns are counted from: the same for all inputs of a run, since distances are between them.
+///
+/// The rows that are read first decide for each column: from zero if floats of 64 bits hold all of their values, otherwise from
+/// the whole part of the first. A value whose difference from that is no float is an error.
+#[derive(Debug, Default)]
+pub struct Origin {
+    columns: Vec<Start>,
+}
+
+#[derive(Debug, Default)]
+struct Start {
+    /// What the column counts; nothing was read yet if there is none.
+    unit: Option<&'static str>,
+    offset: Option<i256>,
+}
+
+impl Origin {
+    /// All columns are counted from zero, whatever is in them: for rows in several places that nothing decides for.
+    #[must_use]
+    pub fn zero() -> Self {
+        Self { columns: (0..3).map(|_| Start { unit: None, offset: Some(i256::ZERO) }).collect() }
+    }
+
+    /// What was subtracted from each column, as near as a float is.
+    pub(crate) fn offsets(&self) -> Vec<f64> {
+        let float = |start: &Start| start.offset.and_then(|offset| offset.to_string().parse().ok()).unwrap_or(0.0);
+        self.columns.iter().map(float).collect()
+    }
+}
+
+/// Whole numbers up to this are floats; so are decimals of as many digits, next to which no other is the same float.
+const LARGEST_WHOLE: u128 = 1 << 53;
+const LARGEST_DECIMAL: u128 = 1_000_000_000_000_000;
+/// The largest power of ten that is a float, with all below it.
+const LARGEST_POWER: i8 = 22;
+
+impl Input {
+    /// Reads the columns of an index: numbers of any type; dates, times and durations in what their type counts.
+    pub(super) fn index(&self, names: &[String], origin: &mut Origin) -> Result<Vec<Numbers>, Error> {
+        if origin.columns.len() < names.len() {
+            origin.columns.resize_with(names.len(), Start::default);
+        }
+        names.iter().zip(&mut origin.columns).map(|(name, start)| self.axis(name, start)).collect()
+    }
+
+    fn axis(&self, name: &str, start: &mut Start) -> Result<Numbers, Error> {
+        let (root, field) = self.column(name)?;
+        let Some(unit) = unit(field.data_type()) else {
+            let problem = format!("is {}, not a number or a time", type_name(field.data_type()));
+            return Err(self.wrong_column(name, &problem, "choose a column of numbers or times, or convert it"));
+        };
+        let expected = *start.unit.get_or_insert(unit);
+        self.check_unit(name, field.data_type(), expected)?;
+        let read = self.arrays(&[root], &[], |array| {
+            // Files of one input may say different things about the same stored numbers.
+            self.check_unit(name, array.data_type(), expected).map_err(ours)?;
+            Ok(plain(array)?)
+        })?;
+        let arrays = &read.arrays[0];
+        let offset = match start.offset.or_else(|| decided(arrays)) {
+            Some(offset) => *start.offset.insert(offset),
+            None => i256::ZERO,
+        };
+        self.counted_from(name, offset, arrays)
+    }
+
+    fn check_unit(&self, name: &str, data_type: &DataType, expected: &str) -> Result<(), Error> {
+        match unit(data_type) {
+            Some(unit) if unit != expected => {
+                let problem = format!("counts {unit}, but {expected} in rows that were read before");
+                Err(self.wrong_column(name, &problem, "give it one type in all inputs"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn counted_from(&self, name: &str, offset: i256, arrays: &[ArrayRef]) -> Result<Numbers, Error> {
+        let mut numbers = self.no_numbers(name, arrays)?;
+        for array in arrays {
+            let first = numbers.values.len();
+            let null = || (0..array.len()).find(|row| array.is_null(*row));
+            numbers.first_null = numbers.first_null.or_else(|| null().map(|row| first + row));
+            for (at, value) in differences(array, offset).enumerate() {
+                numbers.values.push(value.ok_or_else(|| self.too_far(name, array, at, first + at, offset))?);
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// The error about a row of an array, which is this one of all that are read.
+    fn too_far(&self, name: &str, array: &ArrayRef, at: usize, row: usize, offset: i256) -> Error {
+        let value = match array.data_type() {
+            DataType::Float64 => array.as_primitive::<Float64Type>().value(at).to_string(),
+            _ => {
+                let (mut values, scale) = units(array);
+                values.nth(at).flatten().map_or_else(String::new, |units| decimal(&units.to_string(), scale))
+            }
+        };
+        let (path, column) = (self.path().to_owned(), shortened(name, 80));
+        Error::Inexact { path, column, value, row: self.first_row() + row, origin: offset.to_string() }
+    }
+}
+
+/// What a type counts, if it measures anything.
+fn unit(data_type: &DataType) -> Option<&'static str> {
+    match data_type {
+        DataType::Dictionary(_, values) => unit(values),
+        DataType::RunEndEncoded(_, values) => unit(values.data_type()),
+        DataType::Date32 => Some("days"),
+        DataType::Date64 => Some("milliseconds"),
+        DataType::Timestamp(unit, _) | DataType::Time32(unit) | DataType::Time64(unit) | DataType::Duration(unit) => {
+            Some(match unit {
+                TimeUnit::Second => "seconds",
+                TimeUnit::Millisecond => "milliseconds",
+                TimeUnit::Microsecond => "microseconds",
+                TimeUnit::Nanosecond => "nanoseconds",
+            })
+        }
+        other => is_numeric(other).then_some("plain numbers"),
+    }
+}
+
+/// Values of any type as floats, whole numbers of 64 bits, or decimals of 128 or 256.
+fn plain(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    match array.data_type() {
+        DataType::Dictionary(_, values) => plain(&strict_cast(array, values)?),
+        DataType::RunEndEncoded(_, values) => plain(&strict_cast(array, values.data_type())?),
+        DataType::Decimal128(..) | DataType::Decimal256(..) => Ok(array.clone()),
+        DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) => {
+            strict_cast(array, &DataType::Decimal128(38, *scale))
+        }
+        DataType::UInt64 => {
+            strict_cast(array, &DataType::Int64).or_else(|_| strict_cast(array, &DataType::Decimal128(20, 0)))
+        }
+        other if other.is_floating() => strict_cast(array, &DataType::Float64),
+        other if other.is_integer() => strict_cast(array, &DataType::Int64),
+        _ => Ok(Arc::new(counts(array)?)),
+    }
+}
+
+/// The values less an offset, NaN for null; none where no float is that difference.
+fn differences(array: &ArrayRef, offset: i256) -> Box<dyn Iterator<Item = Option<f64>> + '_> {
+    if array.data_type() == &DataType::Float64 {
+        let floats = array.as_primitive::<Float64Type>().iter();
+        return Box::new(floats.map(move |value| moved(value.unwrap_or(f64::NAN), offset)));
+    }
+    let (values, scale) = units(array);
+    let ruler = Ruler::new(offset, scale);
+    Box::new(values.map(move |units| units.map_or(Some(f64::NAN), |units| ruler.difference(units))))
+}
+
+/// The values of whole numbers or decimals as units, and how many of their digits are behind the point.
+fn units(array: &ArrayRef) -> (Box<dyn Iterator<Item = Option<i256>> + '_>, i8) {
+    match array.data_type() {
+        DataType::Decimal128(_, scale) => {
+            let units = array.as_primitive::<Decimal128Type>().iter();
+            (Box::new(units.map(|units| units.map(i256::from_i128))), *scale)
+        }
+        DataType::Decimal256(_, scale) => (Box::new(array.as_primitive::<Decimal256Type>().iter()), *scale),
+        _ => {
+            let units = array.as_primitive::<Int64Type>().iter();
+            (Box::new(units.map(|units| units.map(|units| i256::from_i128(units.into())))), 0)
+        }
+    }
+}
+
+/// Where to count from, if there is a value at all. Floats are counted from zero: they are what they are.
+fn decided(arrays: &[ArrayRef]) -> Option<i256> {
+    let mut first = None;
+    let mut fits = true;
+    for array in arrays.iter().filter(|array| array.null_count() < array.len()) {
+        if array.data_type() == &DataType::Float64 {
+            return Some(i256::ZERO);
+        }
+        let (values, scale) = units(array);
+        for units in values.flatten() {
+            first.get_or_insert((units, scale));
+            fits &= small(units, scale).is_some();
+        }
+    }
+    let (units, scale) = first?;
+    if fits { Some(i256::ZERO) } else { whole(units, scale) }
+}
+
+/// The whole part of a decimal, if 256 bits hold it.
+fn whole(units: i256, scale: i8) -> Option<i256> {
+    let power = power_of_ten(scale.unsigned_abs())?;
+    if scale < 0 { units.checked_mul(power) } else { units.checked_div(power) }
+}
+
+fn power_of_ten(exponent: u8) -> Option<i256> {
+    i256::from_i128(10).checked_pow(exponent.into())
+}
+
+/// Measures values of one scale from an offset.
+struct Ruler {
+    offset: Option<i256>,
+    /// What units are multiplied by, where they are larger than one.
+    power: Option<i256>,
+    scale: i8,
+}
+
+impl Ruler {
+    fn new(offset: i256, scale: i8) -> Self {
+        let power = power_of_ten(scale.unsigned_abs());
+        if scale < 0 {
+            return Self { offset: Some(offset), power, scale: 0 };
+        }
+        Self { offset: power.and_then(|power| offset.checked_mul(power)), power: Some(i256::ONE), scale }
+    }
+
+    /// The difference as a float, if there is one that is no other difference too.
+    fn difference(&self, units: i256) -> Option<f64> {
+        let units = units.checked_mul(self.power?)?.checked_sub(self.offset?)?;
+        small(units, self.scale).or_else(|| exact(units, self.scale))
+    }
+}
+
+/// A float away from its offset: where that is zero it stays as it is.
+fn moved(value: f64, offset: i256) -> Option<f64> {
+    if offset == i256::ZERO || !value.is_finite() {
+        return Some(value);
+    }
+    let units = i256::from_f64(value).filter(|_| value.fract() == 0.0)?;
+    Ruler::new(offset, 0).difference(units)
+}
+
+/// Units that are few enough to be a float without looking.
+fn small(units: i256, scale: i8) -> Option<f64> {
+    let units = units.to_i128()?;
+    let most = if scale == 0 { LARGEST_WHOLE } else { LARGEST_DECIMAL };
+    let fits = (0..=LARGEST_POWER).contains(&scale) && units.unsigned_abs() <= most;
+    fits.then(|| units as f64 / 10_f64.powi(scale.into()))
+}
+
+/// The float that a decimal is, if writing it again gives the same digits: no other decimal is that float then.
+fn exact(units: i256, scale: i8) -> Option<f64> {
+    let digits = decimal(&units.to_string(), scale);
+    let value: f64 = digits.parse().ok()?;
+    let again = if digits.contains('.') { value.to_string() } else { format!("{value:.0}") };
+    (again == digits).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use arrow::array::{
+        Decimal128Array, Float64Array, Int64Array, RecordBatch, TimestampMicrosecondArray, TimestampNanosecondArray,
+        UInt64Array,
+    };
+
+    use super::*;
+    use crate::io::ArrowTable;
+
+    const FAR: i64 = (1 << 62) + 1;
+
+    /// The coordinates of one column, and where they are counted from so far.
+    fn read(column: impl Array + 'static, origin: &mut Origin) -> Result<Vec<f64>, Error> {
+        let batch = RecordBatch::try_from_iter_with_nullable([("t", Arc::new(column) as ArrayRef, true)]).unwrap();
+        let table = ArrowTable { schema: batch.schema(), batches: vec![batch] };
+        let axes = Input::in_memory(Path::new("<rows>"), table).index(&["t".to_owned()], origin)?;
+        Ok(axes.into_iter().next().unwrap().values)
+    }
+
+    #[test]
+    fn the_first_values_decide_for_all_inputs() {
+        let origin = &mut Origin::default();
+        let none = read(Int64Array::from(vec![None]), origin).unwrap();
+        assert!(none[0].is_nan(), "nothing is decided by what is not there");
+        assert_eq!(read(Int64Array::from(vec![FAR + 5, FAR, FAR - 300]), origin).unwrap(), [0.0, -5.0, -305.0]);
+        assert_eq!(read(UInt64Array::from(vec![FAR as u64]), origin).unwrap(), [-5.0]);
+        let float = (FAR - 1) as f64;
+        assert_eq!(read(Float64Array::from(vec![float, f64::INFINITY]), origin).unwrap(), [-6.0, f64::INFINITY]);
+        assert_eq!(origin.offsets(), [FAR as f64]);
+        let wrong = read(Int64Array::from(vec![FAR, 0]), origin).unwrap_err();
+        assert!(matches!(&wrong, Error::Inexact { value, row: 1, .. } if value == "0"), "{wrong}");
+    }
+
+    #[test]
+    fn what_floats_hold_is_taken_as_it_is() {
+        let origin = &mut Origin::default();
+        assert_eq!(read(Int64Array::from(vec![1 << 53, -7]), origin).unwrap(), [9_007_199_254_740_992.0, -7.0]);
+        assert_eq!(read(Int64Array::from(vec![FAR - 1]), origin).unwrap(), [4_611_686_018_427_387_904.0]);
+        assert!(read(Int64Array::from(vec![FAR]), origin).is_err());
+        let floats = vec![0.1, -0.0, 1e300, f64::NAN];
+        let same = read(Float64Array::from(floats.clone()), &mut Origin::default()).unwrap();
+        assert!(same.iter().zip(&floats).all(|(a, b)| a.to_bits() == b.to_bits()), "{same:?}");
+    }
+
+    #[test]
+    fn decimals_lose_their_whole_part() {
+        let seconds = |units: Vec<i128>| Decimal128Array::from(units).with_precision_and_scale(38, 9).unwrap();
+        let start = 1_763_500_000_000_000_000;
+        let found = read(seconds(vec![start + 1, start + 2, start - 1]), &mut Origin::default()).unwrap();
+        assert_eq!(found, [1e-9, 2e-9, -1e-9]);
+        let many = Decimal128Array::from(vec![1, 10_i128.pow(35) + 1]).with_precision_and_scale(38, 30).unwrap();
+        assert!(read(many, &mut Origin::default()).is_err());
+    }
+
+    #[test]
+    fn a_column_counts_the_same_in_all_inputs() {
+        let origin = &mut Origin::default();
+        read(TimestampNanosecondArray::from(Vec::<i64>::new()), origin).unwrap();
+        let wrong = read(TimestampMicrosecondArray::from(vec![1]), origin).unwrap_err().to_string();
+        assert!(wrong.contains("counts microseconds, but nanoseconds in rows that were read before"), "{wrong}");
+    }
+}
