@@ -309,6 +309,11 @@ impl Reader<'_> {
         Ok(table)
     }
 
+    /// Memory that the keys of groups take.
+    pub(super) fn bytes_of_keys(&self) -> u64 {
+        self.groups.bytes()
+    }
+
     /// The labelled rows: the label, then the out-of-fold predictions.
     fn train(&mut self, inputs: &Inputs) -> Result<Option<Table>, Error> {
         let label = inputs.label.iter().map(String::as_str);

@@ -5,6 +5,7 @@ mod file;
 #[cfg(test)]
 mod fixture;
 mod geometry;
+mod groups;
 mod guard;
 mod input;
 mod key;
@@ -18,12 +19,13 @@ mod temporary;
 pub use budget::Budget;
 pub(crate) use file::read_small_text;
 pub use geometry::{CoordinateColumns, CoordinateRequest};
+pub use groups::{GroupColumn, Groups};
 pub use input::{ArrowTable, Input};
 pub use key::as_keys;
 pub use origin::Origin;
 pub use output::{NewColumn, Output};
 pub(crate) use read::ColumnKind;
-pub use read::{GroupColumn, Groups, Numbers};
+pub use read::Numbers;
 pub(crate) use spill::{Spill, free_space};
 pub(crate) use temporary::{TemporaryFolder, remove_all, try_remove_all};
 

@@ -1,6 +1,5 @@
 //! Columns out of row groups or tables, decoded in parallel: every numeric type as `f64`, groups as small numbers.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, RecordBatch};
@@ -36,26 +35,6 @@ pub(crate) enum ColumnKind {
     /// Text, truth values and the like: equal or not, but no numbers.
     Key,
 }
-
-/// The group of each row.
-#[derive(Clone, Debug)]
-pub struct GroupColumn {
-    /// A small number for each row, equal for equal keys.
-    pub ids: Vec<u32>,
-    /// The first row without a key: one that is null or NaN.
-    pub first_null: Option<usize>,
-}
-
-/// Gives the same small number to equal group keys, over several inputs.
-#[derive(Debug, Default)]
-pub struct Groups {
-    known: HashMap<String, u32>,
-    /// Memory that the keys take, roughly.
-    bytes: u64,
-}
-
-/// Bytes that a key takes beside its text: a pointer, a length, a capacity, a number, and as much again for empty slots.
-const BYTES_PER_KEY: u64 = 80;
 
 const BATCH: usize = 1 << 16;
 
@@ -95,38 +74,6 @@ impl Input {
             |array: &ArrayRef| as_float(&strict_cast(&strict_cast(array, &DataType::Date32)?, &DataType::Int32)?);
         let read = self.arrays(&[root], &[], days)?;
         self.join(name, &read.arrays[0])
-    }
-
-    /// Reads a column of group keys. Those of one type are equal if their values are, those of different types if they read the same.
-    ///
-    /// # Errors
-    /// If the column does not exist or is nested, or the file is damaged.
-    pub fn groups(&self, name: &str, groups: &mut Groups) -> Result<GroupColumn, Error> {
-        let (root, field) = self.column(name)?;
-        if field.data_type().is_nested() {
-            let problem = format!("is {}, not a group", type_name(field.data_type()));
-            return Err(self.wrong_column(name, &problem, "choose a column of text or numbers"));
-        }
-        let read = self.arrays(&[root], &[], |array| Ok(as_keys(array)?))?;
-        let arrays = &read.arrays[0];
-        let rows: usize = arrays.iter().map(Array::len).sum();
-        let what = || self.reading();
-        self.budget.take(4 * rows as u64, what)?.keep(u64::MAX);
-        // Every row may have a key of its own.
-        let taken = self.budget.take(read.taken.iter().map(Taken::bytes).sum(), what)?;
-        let before = groups.bytes;
-        let mut ids = Vec::with_capacity(rows);
-        let mut first_null = None;
-        for array in arrays {
-            for key in array.as_string::<i32>() {
-                if key.is_none() {
-                    first_null.get_or_insert(ids.len());
-                }
-                ids.push(groups.id(key.unwrap_or_default()));
-            }
-        }
-        taken.keep(groups.bytes - before);
-        Ok(GroupColumn { ids, first_null })
     }
 
     /// What memory is asked for, for messages.
@@ -177,7 +124,7 @@ impl Input {
 /// Arrays of each column, and the memory that they take.
 pub(super) struct Columns {
     pub(super) arrays: Vec<Vec<ArrayRef>>,
-    taken: Vec<Taken>,
+    pub(super) taken: Vec<Taken>,
 }
 
 /// The arrays of each column in a row group or a part of a table.
@@ -309,29 +256,5 @@ impl Numbers {
             }
             self.values.push(value.unwrap_or(f64::NAN));
         }
-    }
-}
-
-impl Groups {
-    /// The keys seen, in the order of their numbers.
-    pub(crate) fn keys(&self) -> Vec<&str> {
-        let mut keys: Vec<(&str, u32)> = self.known.iter().map(|(key, id)| (key.as_str(), *id)).collect();
-        keys.sort_unstable_by_key(|(_, id)| *id);
-        keys.into_iter().map(|(key, _)| key).collect()
-    }
-
-    /// The number of a key, if it was seen.
-    pub(crate) fn find(&self, key: &str) -> Option<u32> {
-        self.known.get(key).copied()
-    }
-
-    fn id(&mut self, key: &str) -> u32 {
-        if let Some(id) = self.known.get(key) {
-            return *id;
-        }
-        let id = self.known.len() as u32;
-        self.known.insert(key.to_owned(), id);
-        self.bytes += key.len() as u64 + BYTES_PER_KEY;
-        id
     }
 }

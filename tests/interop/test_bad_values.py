@@ -1,5 +1,7 @@
 """Predictions and labels that are missing, infinite, constant or without weight. Numbers as in the list of bad inputs."""
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq

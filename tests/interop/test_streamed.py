@@ -89,7 +89,7 @@ FLAGS = {
 def test_tiles_are_the_whole(smoothed, flags):
     streamed = smoothed(LIMIT, **flags)
     assert_same(streamed, smoothed(**flags), flags.get("tolerance", 1e-6))
-    assert streamed[0]["peak_memory_bytes"] <= (64 << 20) + (40 << 20)
+    assert streamed[0]["peak_memory_bytes"] <= (64 << 20) + (30 << 20)
 
 
 WIDE = {
@@ -108,7 +108,7 @@ WIDE = {
 def test_moments_are_the_whole(smoothed, flags):
     streamed = smoothed(LIMIT, **flags)
     assert_same(streamed, smoothed(**flags), flags.get("tolerance", 1e-6), by="moments")
-    assert streamed[0]["peak_memory_bytes"] <= (64 << 20) + (40 << 20)
+    assert streamed[0]["peak_memory_bytes"] <= (64 << 20) + (30 << 20)
 
 
 SIGMAS = pytest.mark.parametrize("sigma", ["500m", "1deg"], ids=["tiles", "moments"])
@@ -144,7 +144,7 @@ def test_rows_in_cells_of_their_own_stay_within_the_limit(binary, country, tmp_p
     pq.write_table(table, tmp_path / "even.parquet")
     report, found = smooth(binary, tmp_path / "out.parquet", test=tmp_path / "even.parquet", prediction="model", c=0.7, sigma=sigma, memory_limit=LIMIT)
     assert report["streamed"]["tiles"] > 1 and found["model_smoothed"].null_count == 0
-    assert report["peak_memory_bytes"] <= (64 << 20) + (40 << 20)
+    assert report["peak_memory_bytes"] <= (64 << 20) + (30 << 20)
 
 
 def test_many_columns_stay_within_the_limit(binary, country, tmp_path):
@@ -155,7 +155,7 @@ def test_many_columns_stay_within_the_limit(binary, country, tmp_path):
     pq.write_table(table, tmp_path / "wide.parquet", row_group_size=50_000)
     report, found = smooth(binary, tmp_path / "out.parquet", test=tmp_path / "wide.parquet", train=country / "train.parquet", label="price",
                            prediction=",".join(names), c=0.7, sigma="500m", memory_limit="96MiB", certificate=True)
-    assert report["streamed"]["tiles"] > 1 and report["peak_memory_bytes"] <= (96 << 20) + (40 << 20)
+    assert report["streamed"]["tiles"] > 1 and report["peak_memory_bytes"] <= (96 << 20) + (30 << 20)
     for name in names:
         assert pc.max(found[f"{name}_error_bound"]).as_py() <= report["error_bound"]["max"] * 150.0
 
@@ -224,7 +224,7 @@ def test_crowds_are_the_whole(one_town, smoothed, flags):
     streamed = smoothed(LIMIT, **flags)
     assert streamed[0]["streamed"]["crowds"] >= 1
     assert_same(streamed, smoothed(**flags))
-    assert streamed[0]["peak_memory_bytes"] <= (64 << 20) + (40 << 20)
+    assert streamed[0]["peak_memory_bytes"] <= (64 << 20) + (30 << 20)
 
 
 def test_certificates_and_threads_of_crowds(one_town, smoothed):

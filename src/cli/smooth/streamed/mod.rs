@@ -31,11 +31,13 @@ pub(super) const LEAST_MEMORY: u64 = 64 << 20;
 /// Part of the memory for rows while they are read, and for what is about to go to disk.
 const SHARE_OF_A_PART: u64 = 8;
 const SHARE_OF_BUFFERS: u64 = 16;
+/// Part of the memory that the keys of groups may take.
+const SHARE_OF_KEYS: u64 = 2;
 /// Bytes of a row while it is read, laid on shelves or given back: a few columns, some of them twice; and for each prediction.
 const BYTES_IN_A_PART: u64 = 240;
 const BYTES_OF_A_PREDICTION: u64 = 16;
-/// Memory for each cell that rows are counted in: what is worked out from them takes some hundred bytes for each.
-const MEMORY_PER_CELL: u64 = 1 << 10;
+/// Memory for each cell that rows are counted in: what is worked out from them takes some five hundred bytes for each, beside all else.
+const MEMORY_PER_CELL: u64 = 1 << 11;
 /// Rows that are read at a time, whatever the memory.
 const MOST_IN_A_PART: u64 = 1 << 20;
 
@@ -56,6 +58,8 @@ pub(super) struct Counted {
     /// Lowest and highest value of each column, labels among them.
     ranges: Vec<(f64, f64)>,
     pub(super) skipped: usize,
+    /// Memory for the keys of groups, which stay while rows are read.
+    keys: u64,
 }
 
 /// How a streamed run went.
@@ -121,9 +125,10 @@ impl Streamed<'_> {
                 counted.add(table, role)
             })?;
         }
+        let keys = reader.bytes_of_keys();
         match (invalid, counted) {
             (Some(error), _) => Err(error),
-            (None, Some(counted)) => Ok(counted),
+            (None, Some(counted)) => Ok(Counted { keys, ..counted }),
             // Without a single row there is nothing that would not fit.
             (None, None) => Err(self.too_small()),
         }
@@ -134,7 +139,7 @@ impl Streamed<'_> {
         let cells = (self.memory / MEMORY_PER_CELL).min(Census::MOST_CELLS as u64);
         let census = Census::new(sigma, places.metric(sigma)?, cells as usize);
         let ranges = vec![(f64::INFINITY, f64::NEG_INFINITY); self.inputs.predictions.len()];
-        Ok(Counted { census, ranges, skipped: 0 })
+        Ok(Counted { census, ranges, skipped: 0, keys: 0 })
     }
 
     fn too_small(&self) -> Error {
@@ -165,7 +170,17 @@ impl Streamed<'_> {
                 }
                 Err(error) => return Err(error),
             }
+            self.check_keys(reader)?;
             progress.advance(part.rows() as u64);
+        }
+        Ok(())
+    }
+
+    /// Groups need their keys as long as rows are read.
+    fn check_keys(&self, reader: &Reader) -> Result<(), Error> {
+        let (need, limit) = (reader.bytes_of_keys(), self.memory / SHARE_OF_KEYS);
+        if need > limit {
+            return Err(Error::Memory { what: "the keys of groups, so far,".to_owned(), need, limit });
         }
         Ok(())
     }

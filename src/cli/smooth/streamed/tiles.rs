@@ -22,7 +22,7 @@ impl Streamed<'_> {
     /// Cuts space into tiles that fit.
     pub(super) fn cut(&self, counted: &Counted) -> Result<Partition, Error> {
         let sigma = self.recipe.sigma.parse()?;
-        let bytes = (self.memory as f64 * SHARE_OF_A_TILE) as u64;
+        let bytes = ((self.memory - counted.keys) as f64 * SHARE_OF_A_TILE) as u64;
         let columns = self.inputs.predictions.len();
         let capacity = Capacity::for_smoothing(bytes, counted.census.metric(), columns, self.args.certificate);
         let weight = self.recipe.label_weight;

@@ -1,0 +1,119 @@
+//! Groups: a small number for each key, the same in all inputs of a run.
+
+use std::hash::{BuildHasher, RandomState};
+
+use arrow::array::{Array, AsArray};
+use hashbrown::HashTable;
+
+use super::budget::Taken;
+use super::input::{Input, type_name};
+use super::key::as_keys;
+use crate::error::Error;
+
+/// The group of each row.
+#[derive(Clone, Debug)]
+pub struct GroupColumn {
+    /// A small number for each row, equal for equal keys.
+    pub ids: Vec<u32>,
+    /// The first row whose key was null.
+    pub first_null: Option<usize>,
+}
+
+/// Gives the same small number to equal group keys, over several inputs. A million keys of ten letters take some 30 MB.
+#[derive(Debug, Default)]
+pub struct Groups {
+    /// All keys, one after the other.
+    text: String,
+    /// Where each ends.
+    ends: Vec<usize>,
+    numbers: HashTable<u32>,
+    hasher: RandomState,
+}
+
+impl Input {
+    /// Reads a column of group keys.
+    ///
+    /// # Errors
+    /// If the column does not exist or cannot be written as text, or the file is damaged.
+    pub fn groups(&self, name: &str, groups: &mut Groups) -> Result<GroupColumn, Error> {
+        let (root, field) = self.column(name)?;
+        if field.data_type().is_nested() {
+            let problem = format!("is {}, not a group", type_name(field.data_type()));
+            return Err(self.wrong_column(name, &problem, "choose a column of text or numbers"));
+        }
+        let read = self.arrays(&[root], &[], |array| Ok(as_keys(array)?))?;
+        let arrays = &read.arrays[0];
+        let rows: usize = arrays.iter().map(Array::len).sum();
+        let what = || self.reading();
+        self.budget.take(4 * rows as u64, what)?.keep(u64::MAX);
+        // Every row may have a key of its own.
+        let taken = self.budget.take(read.taken.iter().map(Taken::bytes).sum(), what)?;
+        let before = groups.bytes();
+        let mut ids = Vec::with_capacity(rows);
+        let mut first_null = None;
+        for array in arrays {
+            for key in array.as_string::<i32>() {
+                if key.is_none() {
+                    first_null.get_or_insert(ids.len());
+                }
+                ids.push(groups.number(key.unwrap_or_default()));
+            }
+        }
+        taken.keep(groups.bytes() - before);
+        Ok(GroupColumn { ids, first_null })
+    }
+}
+
+impl Groups {
+    /// The keys seen, in the order of their numbers.
+    pub(crate) fn keys(&self) -> Vec<&str> {
+        (0..self.ends.len()).map(|number| self.key(number)).collect()
+    }
+
+    /// The number of a key, if it was seen.
+    pub(crate) fn find(&self, key: &str) -> Option<u32> {
+        self.numbers.find(self.hasher.hash_one(key), |number| self.key(*number as usize) == key).copied()
+    }
+
+    /// Memory that the keys take.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.text.capacity() + self.ends.capacity() * size_of::<usize>() + self.numbers.allocation_size()) as u64
+    }
+
+    fn key(&self, number: usize) -> &str {
+        let start = if number == 0 { 0 } else { self.ends[number - 1] };
+        &self.text[start..self.ends[number]]
+    }
+
+    /// The number of a key, which is the next one if it was not seen before.
+    fn number(&mut self, key: &str) -> u32 {
+        if let Some(number) = self.find(key) {
+            return number;
+        }
+        let number = self.ends.len() as u32;
+        self.text.push_str(key);
+        self.ends.push(self.text.len());
+        let mut numbers = std::mem::take(&mut self.numbers);
+        let hash = |number: &u32| self.hasher.hash_one(self.key(*number as usize));
+        numbers.insert_unique(hash(&number), number, hash);
+        self.numbers = numbers;
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_keys_have_one_number_and_few_bytes() {
+        let mut groups = Groups::default();
+        let key = |i: u32| if i == 0 { String::new() } else { format!("market-{i}") };
+        for i in (0..100_000).chain((0..100_000).rev()) {
+            assert_eq!(groups.number(&key(i)), i);
+        }
+        assert_eq!((groups.find("market-77"), groups.find("market")), (Some(77), None));
+        assert_eq!((groups.keys().len(), groups.keys()[99_999]), (100_000, "market-99999"));
+        assert!((20..60).contains(&(groups.bytes() / 100_000)), "{}", groups.bytes());
+    }
+}
