@@ -31,6 +31,7 @@
 //! | module | is responsible for |
 //! | --- | --- |
 //! | `error` | what can go wrong, with fields and hints |
+//! | `text` | text from files and arguments, made fit to be printed |
 //! | `space` | σ with its unit, the metric that the unit picks, unit vectors of twice the usual precision |
 //! | `simd` | the instruction set that inner loops run on |
 //! | `points` | [`Places`]: rows with a place each, checked once |
@@ -86,6 +87,7 @@ mod smoother;
 mod space;
 mod span;
 mod sums;
+mod text;
 pub mod tune;
 
 pub use correct::{Corrected, Correction, LabelledRows};

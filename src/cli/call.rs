@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgMatches, Command};
 
-use super::caller::Caller;
+use super::caller::{Caller, Opened};
 pub use super::caller::{Listener, Memory};
 pub use super::compare::Compared;
 pub use super::diagnose::Diagnosed;
@@ -96,7 +96,8 @@ impl Call<'_> {
         work: impl FnOnce(&Caller) -> Result<T, Error> + Send,
     ) -> Result<T, Error> {
         let budget = &running.budget();
-        let caller = Caller { memory: self.memory, listener: self.listener, budget, surface: false };
+        let opened = &Opened::default();
+        let caller = Caller { memory: self.memory, listener: self.listener, budget, opened, surface: false };
         running.in_threads(|| work(&caller))
     }
 }

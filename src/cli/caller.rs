@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use crate::engine::Progress;
 use crate::error::Error;
 use crate::finding::Finding;
-use crate::io::{ArrowTable, Budget, Input, read_small_text};
+use crate::io::{ArrowTable, Budget, Input, Output, read_small_text};
 
 /// Hears what a subcommand has to say while it works.
 pub trait Listener: Sync {
@@ -25,12 +26,28 @@ pub struct Memory {
     pub texts: HashMap<PathBuf, String>,
 }
 
+/// The files that a run reads, whichever option names them: none of them may be an output.
+#[derive(Debug, Default)]
+pub(super) struct Opened(Mutex<Vec<PathBuf>>);
+
+impl Opened {
+    fn add<'a>(&self, paths: impl Iterator<Item = &'a Path>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(paths.map(Path::to_owned));
+    }
+
+    /// An output that is none of those that were opened so far.
+    fn create(&self, path: &Path, overwrite: bool) -> Result<Output, Error> {
+        Output::create(path, overwrite, &self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// Where inputs come from, and who hears of the work.
 pub(super) struct Caller<'a> {
     pub(super) memory: &'a Memory,
     pub(super) listener: &'a dyn Listener,
     /// Memory for reading.
     pub(super) budget: &'a Budget,
+    pub(super) opened: &'a Opened,
     /// Whether tuning should score over σ and c around the best too, page or not.
     pub(super) surface: bool,
 }
@@ -40,13 +57,26 @@ impl Caller<'_> {
     pub(super) fn open(&self, path: &Path) -> Result<Input, Error> {
         match self.memory.tables.get(path) {
             Some(table) => Ok(Input::in_memory(path, table.clone())),
-            None => Input::open(path, self.budget),
+            None => {
+                let input = Input::open(path, self.budget)?;
+                self.opened.add(input.paths());
+                Ok(input)
+            }
         }
+    }
+
+    /// An output that is none of the files that the run has opened.
+    pub(super) fn create(&self, path: &Path, overwrite: bool) -> Result<Output, Error> {
+        self.opened.create(path, overwrite)
     }
 
     /// The text of that name, or of the file of that path.
     pub(super) fn text(&self, path: &Path) -> Result<String, Error> {
-        self.memory.texts.get(path).map_or_else(|| read_small_text(path), |text| Ok(text.clone()))
+        if let Some(text) = self.memory.texts.get(path) {
+            return Ok(text.clone());
+        }
+        self.opened.add(std::iter::once(path));
+        read_small_text(path)
     }
 
     pub(super) fn phase(&self, name: &'static str) -> Box<dyn Progress + '_> {

@@ -12,6 +12,7 @@ use super::pages::{EngineErrors, ReportArgs, compare_page};
 use super::recipe::{KernelArgs, Recipe};
 use crate::engine::{EngineKind, EngineOptions};
 use crate::error::Error;
+use crate::io::Complete;
 use crate::report::{Page, Table, share, table};
 use crate::smoother::Smoothed;
 
@@ -92,10 +93,10 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Compared, Error> {
     let options = args.kernel.accuracy().options(EngineKind::Exact, memory)?;
     let data = args.data.read(&inputs, caller)?;
     let run = Run { recipe: &recipe, c: args.c, options, data: &data, caller };
-    let report = args.report.prepare(inputs.all())?;
+    let report = args.report.prepare(&[], caller)?;
     let (comparison, errors) = run.compare(&engines, args.kernel.accuracy().tolerance)?;
     if let Some(report) = report {
-        report.write(&comparison.page(&errors))?;
+        Complete::name_all(report.write(&comparison.page(&errors))?)?;
     }
     Ok(Compared { told: Told::new(&comparison, comparison.for_people()), errors })
 }

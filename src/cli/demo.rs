@@ -9,7 +9,8 @@ use clap::Parser as _;
 
 use super::{Cli, run as run_command, terminal};
 use crate::error::Error;
-use crate::io::Output;
+use crate::io::{Complete, Output};
+use crate::text::printable;
 
 /// Tunes, smooths, compares and diagnoses the predictions of a real model for real house sales.
 ///
@@ -45,9 +46,8 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
         hint: "choose another with --out",
     };
     fs::create_dir_all(out).map_err(failed)?;
-    for (name, bytes) in SAMPLE {
-        Output::create(&out.join(name), true, &[])?.write_bytes(bytes)?;
-    }
+    let write = |(name, bytes)| Output::create(&out.join(name), true, &[])?.write_bytes(bytes);
+    Complete::name_all(SAMPLE.into_iter().map(write).collect::<Result<_, Error>>()?)?;
     terminal::print(INTRODUCTION)?;
     let folder = Folder { out };
     let train = folder.flag("--train", "train.parquet");
@@ -80,7 +80,10 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
     )?;
     follow("Why does it help?", "diagnose", [&train[..], &validation, &tuned, &folder.report("diagnosis")])?;
     let page = out.join("smoothing").join("index.html");
-    terminal::print(&format!("\nLook at it: open {} in a browser, and the pages beside it.\n", page.display()))
+    terminal::print(&format!(
+        "\nLook at it: open {} in a browser, and the pages beside it.\n",
+        printable(&page.to_string_lossy())
+    ))
 }
 
 /// The folder of the demo, in arguments.
@@ -103,7 +106,7 @@ impl Folder<'_> {
 fn follow<const N: usize>(question: &str, subcommand: &str, arguments: [&[OsString]; N]) -> Result<(), Error> {
     let arguments: Vec<OsString> = arguments.concat();
     let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    terminal::print(&format!("\n{question}\n$ geosmooth {subcommand} {}\n", words.join(" ")))?;
+    terminal::print(&format!("\n{question}\n$ geosmooth {subcommand} {}\n", printable(&words.join(" "))))?;
     let line = ["geosmooth".into(), subcommand.into()].into_iter().chain(arguments);
     match Cli::try_parse_from(line) {
         Ok(cli) => run_command(cli.command),

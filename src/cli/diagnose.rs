@@ -13,6 +13,7 @@ use super::table::Table;
 use crate::diagnose::{Diagnosis, Findings};
 use crate::engine::EngineKind;
 use crate::error::Error;
+use crate::io::Complete;
 use crate::report::{Lines, number, short};
 use crate::score::median;
 use crate::tune::Trial;
@@ -80,7 +81,7 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Diagnosed, Error> 
     };
     let memory = args.running.memory_for_engines(inputs.rows(), 1)?;
     let options = args.kernel.accuracy().options(args.engine.parse::<EngineKind>()?, memory)?;
-    let report = args.report.prepare(inputs.all())?;
+    let report = args.report.prepare(&[], caller)?;
     inputs
         .train
         .as_ref()
@@ -108,7 +109,7 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Diagnosed, Error> 
     };
     let sentences = sentences(&findings);
     if let Some(report) = report {
-        report.write(&diagnose_page(&findings, sentences.clone(), &rows))?;
+        Complete::name_all(report.write(&diagnose_page(&findings, sentences.clone(), &rows))?)?;
     }
     Ok(Diagnosed { told, sentences, n_effective: findings.n_effective, rows })
 }

@@ -1,7 +1,9 @@
 //! What the machine has and what we took: memory free, memory limit, peak memory, time, threads.
 
+use std::path::Path;
 use std::time::Instant;
 
+use super::control_group;
 use crate::error::Error;
 
 /// A number of bytes as a user writes it: `2GiB`, `500MB`, `1e9`.
@@ -56,13 +58,11 @@ fn address_space_left() -> Option<u64> {
 fn most_of_what_is_free() -> u64 {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
-    // A system that does not tell has no limit that we know of.
-    if system.total_memory() == 0 {
-        return u64::MAX;
-    }
     // Not its free memory: that leaves out what caches files and is given back on demand.
-    let in_container = system.cgroup_limits().map_or(u64::MAX, |limits| limits.total_memory.saturating_sub(limits.rss));
-    in_container.min(system.available_memory()) / 5 * 4
+    let free = (system.total_memory() > 0).then(|| system.available_memory());
+    let least = free.into_iter().chain(control_group::memory_left(Path::new("/"))).min();
+    // A system that does not tell has no limit that we know of.
+    least.map_or(u64::MAX, |least| least / 5 * 4)
 }
 
 /// The most memory that this process ever held, if the system tells.
@@ -100,21 +100,55 @@ impl Stopwatch {
 /// Threads of a run's own, as many as asked for or one for each core: a program that forks or calls from several threads
 /// shares none between runs.
 pub(super) fn threads(count: Option<usize>) -> Result<rayon::ThreadPool, Error> {
-    if let Some(count) = count.filter(|count| !(1..=1024).contains(count)) {
-        return Err(Error::Parameter { name: "--threads", value: count.to_string(), expected: "between 1 and 1024" });
-    }
+    let wrong = |name, value| Error::Parameter { name, value, expected: THREADS };
+    let count = match (count, std::env::var(OF_ENVIRONMENT)) {
+        (Some(count), _) if !MOST_THREADS.contains(&count) => return Err(wrong("--threads", count.to_string())),
+        (Some(count), _) => count,
+        (None, Ok(text)) => from_environment(&text).ok_or_else(|| wrong(OF_ENVIRONMENT, format!("'{text}'")))?,
+        (None, Err(_)) => 0,
+    };
     let failed = |error| Error::Io {
         action: "cannot start threads for",
         path: "geosmooth".into(),
         source: std::io::Error::other(error),
         hint: "ask for fewer with --threads",
     };
-    rayon::ThreadPoolBuilder::new().num_threads(count.unwrap_or(0)).build().map_err(failed)
+    let count = if count == 0 { cores().min(*MOST_THREADS.end()) } else { count };
+    rayon::ThreadPoolBuilder::new().num_threads(count).build().map_err(failed)
+}
+
+const MOST_THREADS: std::ops::RangeInclusive<usize> = 1..=1024;
+const THREADS: &str = "between 1 and 1024";
+
+/// Says how many threads there are to be where `--threads` does not: the crate that starts them knows it by that name.
+const OF_ENVIRONMENT: &str = "RAYON_NUM_THREADS";
+
+/// The threads that the environment asks for, 0 for one on each core, as nothing means too.
+fn from_environment(text: &str) -> Option<usize> {
+    match text.trim() {
+        "" => Some(0),
+        text => text.parse().ok().filter(|count| *count == 0 || MOST_THREADS.contains(count)),
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Issue 15, point 9.
+    #[test]
+    fn threads_of_the_environment_are_checked() {
+        for (text, count) in [("", 0), ("0", 0), (" 7 ", 7), ("1024", 1024)] {
+            assert_eq!(from_environment(text), Some(count), "{text}");
+        }
+        for text in ["1025", "20000", "-1", "many", "99999999999999999999"] {
+            assert_eq!(from_environment(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn sizes_as_people_write_them() {

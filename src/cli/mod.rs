@@ -5,6 +5,7 @@ pub mod call;
 mod caller;
 mod compare;
 mod completions;
+mod control_group;
 mod data;
 mod demo;
 mod diagnose;

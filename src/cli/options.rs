@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::caller::{Caller, Memory};
+use super::caller::{Caller, Memory, Opened};
 use super::machine::{self, Bytes};
 use super::terminal::{self, Terminal};
 use crate::error::Error;
@@ -63,7 +63,7 @@ pub(super) enum OnInvalid {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Running")]
 pub(super) struct RunArgs {
-    /// Number of threads; all cores if left out. The result is the same for any number
+    /// Number of threads; RAYON_NUM_THREADS or all cores if left out. The result is the same for any number
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     threads: Option<usize>,
     /// Memory to stay within, such as 8GiB; 80 % of what is free if left out. Counts everything that is made of the rows, not the
@@ -97,10 +97,10 @@ impl RunArgs {
     /// Does work for the person at the terminal and shows what came out: as JSON, as text, or not at all.
     pub(super) fn show(&self, work: impl FnOnce(&Caller) -> Result<Told, Error> + Send) -> Result<(), Error> {
         let (memory, listener, budget) = (&Memory::default(), &Terminal { quiet: self.quiet }, &self.budget());
-        let caller = Caller { memory, listener, budget, surface: false };
+        let caller = Caller { memory, listener, budget, opened: &Opened::default(), surface: false };
         let Told { json, text } = self.in_threads(|| work(&caller))?;
         if self.json {
-            terminal::print(&(json + "\n"))
+            terminal::print_json(&json)
         } else if self.quiet {
             Ok(())
         } else {

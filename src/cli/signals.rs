@@ -1,5 +1,5 @@
-//! Ctrl-C and its kin, and the end of memory, for the command alone: in any phase it ends at once, and no temporary file stays. A program that
-//! calls the library keeps its signals to itself.
+//! Signals that end a process, and the end of memory, for the command alone: in any phase it ends at once, and no temporary file stays. A program
+//! that calls the library keeps its signals to itself.
 
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -7,12 +7,30 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{
+    SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
+};
 use signal_hook::iterator::Signals;
 
 use super::terminal;
 use crate::error::Error;
 use crate::io::{remove_all, try_remove_all};
+
+/// What ends a process that does not attend to it, all but what tells of a fault of the process itself: that must end it where it
+/// stands. Batch systems send many of these before they kill.
+const ENDINGS: [i32; 11] =
+    [SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGXCPU, SIGVTALRM, SIGPROF];
+
+/// The same that only Linux has; elsewhere some of them end nothing.
+#[cfg(target_os = "linux")]
+fn more_endings() -> impl Iterator<Item = i32> {
+    [libc::SIGSTKFLT, libc::SIGIO, libc::SIGPWR].into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn more_endings() -> impl Iterator<Item = i32> {
+    std::iter::empty()
+}
 
 /// Set once the process is about to end.
 static ENDING: AtomicBool = AtomicBool::new(false);
@@ -34,8 +52,10 @@ pub(super) fn attend() -> Result<(), Error> {
         source,
         hint: "there may be a limit on processes or memory: see ulimit -a",
     };
-    // A handler makes a write beyond the limit of file sizes fail, and not kill us.
-    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)).chain([SIGXFSZ]);
+    let taken = taken();
+    let is_free = |signal: &i32| taken >> (signal - 1) & 1 == 0;
+    // A handler makes a write beyond the limit of file sizes fail, and not kill us. It comes last: who waits for it knows that all are there.
+    let wanted = ENDINGS.into_iter().chain(more_endings()).filter(is_free).chain([SIGXFSZ]);
     let mut signals = Signals::new(wanted).map_err(failed)?;
     let wait = move || {
         if let Some(signal) = signals.forever().find(|signal| *signal != SIGXFSZ) {
@@ -87,9 +107,13 @@ pub(super) fn end_without_memory() -> ! {
     process::exit(1)
 }
 
-/// Whether whoever started us wants a signal to be ignored, as `nohup` does, where the system tells.
-fn is_ignored(signal: i32) -> bool {
+/// The signals that are spoken for, a bit for each, where the system tells: whoever started us wants them to be ignored, as `nohup`
+/// does, or a library that was loaded into the process attends to them, as a profiler does.
+fn taken() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+    let mask = |name: &str| {
+        let mask = status.lines().find_map(|line| line.strip_prefix(name));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    };
+    mask("SigIgn:") | mask("SigCgt:")
 }

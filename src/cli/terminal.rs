@@ -4,7 +4,7 @@ use std::any::Any;
 use std::io::{ErrorKind, IsTerminal, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -12,9 +12,19 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::caller::Listener;
 use crate::engine::Progress;
 use crate::error::Error;
+use crate::text::{one_line, printable_json, printable_lines};
 
-/// Prints a result to stdout.
+/// Prints lines for people to stdout.
 pub(super) fn print(text: &str) -> Result<(), Error> {
+    write(&printable_lines(text))
+}
+
+/// Prints JSON for programs to stdout.
+pub(super) fn print_json(json: &str) -> Result<(), Error> {
+    write(&(printable_json(json) + "\n"))
+}
+
+fn write(text: &str) -> Result<(), Error> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         // Whoever read our output has had enough; the work is done all the same.
@@ -29,14 +39,29 @@ pub(super) fn print(text: &str) -> Result<(), Error> {
     }
 }
 
+/// The bars on the screen. Who draws or says anything holds them meanwhile; the last words hold them for ever.
+static SCREEN: Mutex<Vec<ProgressBar>> = Mutex::new(Vec::new());
+
+fn screen() -> MutexGuard<'static, Vec<ProgressBar>> {
+    SCREEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn say(line: &str) {
+    match screen().last() {
+        Some(bar) => bar.suspend(|| say_at_once(line)),
+        None => say_at_once(line),
+    }
+}
+
+/// Says a line whoever holds the screen.
+fn say_at_once(line: &str) {
     // If even stderr is gone there is nobody left to tell.
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// What is said where there is no memory to make up a message.
 pub(super) fn say_without_memory() {
-    say(
+    say_at_once(
         "error: the system gives no more memory\nhint: set --memory-limit to what there is, lift a limit of the shell (ulimit -v), or give fewer rows",
     );
 }
@@ -95,10 +120,6 @@ pub(super) fn explain_panic(panic: &(dyn Any + Send)) -> ExitCode {
     ExitCode::from(1)
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// The person at the terminal.
 pub(super) struct Terminal {
     pub(super) quiet: bool,
@@ -110,20 +131,16 @@ impl Listener for Terminal {
     }
 
     fn warn(&self, message: &str) {
-        say(&format!("warning: {message}"));
+        say(&format!("warning: {}", one_line(message)));
     }
 }
 
-/// The bar on the screen, for who must end at once.
-static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
-
-/// The last words of a process that a signal ends: the bar is wiped away, and no other comes.
+/// The last words of a process that a signal ends: the bars are wiped away, and from then on nobody draws or says anything.
 pub(super) fn interrupted() {
-    let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(bar) = &*shown {
-        bar.finish_and_clear();
-    }
-    say("error: interrupted");
+    let shown = screen();
+    // Their threads draw no bar that is finished.
+    shown.iter().for_each(ProgressBar::finish_and_clear);
+    say_at_once("error: interrupted");
     std::mem::forget(shown);
 }
 
@@ -140,8 +157,10 @@ impl Bar {
         let style = ProgressStyle::with_template("{msg:>6} {spinner} {elapsed}");
         let bar = ProgressBar::new(0).with_message(what);
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        // From the first tick on it is known: its thread draws without holding the screen, until it is finished.
+        let mut screen = screen();
         bar.enable_steady_tick(std::time::Duration::from_millis(100));
-        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+        screen.push(bar.clone());
         Self { bar }
     }
 }
@@ -150,16 +169,21 @@ impl Progress for Bar {
     fn start(&self, total: u64) {
         let style = ProgressStyle::with_template("{msg:>6} [{bar:40}] {percent:>3} % {elapsed} (left {eta})");
         self.bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+        // Draws even what is finished.
+        let _screen = screen();
         self.bar.set_length(total);
     }
 
     fn advance(&self, steps: u64) {
+        // Only the thread of the bar draws it.
         self.bar.inc(steps);
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
+        let mut screen = screen();
         self.bar.finish_and_clear();
+        screen.retain(|bar| !bar.is_finished());
     }
 }

@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
@@ -20,6 +21,8 @@ pub(super) struct PositionedFile {
     len: u64,
     /// When it was last written to, in seconds and nanoseconds.
     written: (i64, i64),
+    /// The number of the first error that the system gave for a read, or 0. What is told of it on the way out is a text.
+    failure: Arc<AtomicI32>,
 }
 
 impl PositionedFile {
@@ -41,7 +44,28 @@ impl PositionedFile {
         }
         let file = File::open(path).map_err(failed)?;
         let opened = file.metadata().map_err(failed)?;
-        Ok(Self { file: Arc::new(file), len: opened.len(), written: (opened.mtime(), opened.mtime_nsec()) })
+        let written = (opened.mtime(), opened.mtime_nsec());
+        Ok(Self { file: Arc::new(file), len: opened.len(), written, failure: Arc::default() })
+    }
+
+    /// What went wrong with the file of that path: if the system failed to read it, then that, whatever the parser made of it.
+    pub(super) fn blame(&self, path: &Path, error: Error) -> Error {
+        match self.failure.load(Ordering::Relaxed) {
+            0 => error,
+            number => Error::Io {
+                action: "cannot read",
+                path: PathBuf::from(path),
+                source: io::Error::from_raw_os_error(number),
+                hint: "the disk or the network may be failing: copy the file elsewhere and try again",
+            },
+        }
+    }
+
+    fn remember(&self, error: io::Error) -> io::Error {
+        if let Some(number) = error.raw_os_error().filter(|_| error.kind() != io::ErrorKind::Interrupted) {
+            let _ = self.failure.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        error
     }
 
     /// Whether nobody has written to the file since it was opened, as far as the system tells.
@@ -83,7 +107,7 @@ impl ChunkReader for PositionedFile {
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
         self.check(start, length as u64)?;
         let mut buffer = vec![0; length];
-        self.file.read_exact_at(&mut buffer, start)?;
+        self.file.read_exact_at(&mut buffer, start).map_err(|error| self.remember(error))?;
         Ok(buffer.into())
     }
 }
@@ -97,7 +121,8 @@ pub(super) struct Cursor {
 impl Read for Cursor {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = self.file.len.saturating_sub(self.at).min(buffer.len() as u64) as usize;
-        let count = self.file.file.read_at(&mut buffer[..left], self.at)?;
+        let read = self.file.file.read_at(&mut buffer[..left], self.at);
+        let count = read.map_err(|error| self.file.remember(error))?;
         self.at += count as u64;
         Ok(count)
     }
@@ -117,6 +142,30 @@ pub(crate) fn read_small_text(path: &Path) -> std::result::Result<String, Error>
     if file.len > MOST_TEXT {
         return Err(wrong("is too large for a file of parameters"));
     }
-    let bytes = file.get_bytes(0, file.len as usize).map_err(|error| wrong(&error.to_string()))?;
+    let read = file.get_bytes(0, file.len as usize);
+    let bytes = read.map_err(|error| file.blame(path, wrong(&error.to_string())))?;
     String::from_utf8(bytes.to_vec()).map_err(|_| wrong("is not text"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::TemporaryFolder;
+
+    /// Issue 15, point 9.
+    #[test]
+    fn what_the_disk_fails_to_give_is_not_called_damaged() {
+        let folder = TemporaryFolder::new().unwrap();
+        let path = folder.path().join("rows.parquet");
+        std::fs::write(&path, [1; 100]).unwrap();
+        let mut file = PositionedFile::open(&path).unwrap();
+        let parsed = || Error::File { path: path.clone(), problem: "EOF".to_owned(), hint: String::new() };
+        assert!(file.get_bytes(50, 51).is_err() && matches!(file.blame(&path, parsed()), Error::File { .. }));
+        // Any error of the system will do: this file may not be read.
+        file.file = Arc::new(File::options().write(true).open(&path).unwrap());
+        let mut text = Vec::new();
+        assert!(file.get_bytes(0, 10).is_err() && file.cursor(0).unwrap().read_to_end(&mut text).is_err());
+        let error = file.clone().blame(&path, parsed());
+        assert!(error.is_world() && error.to_string().starts_with("cannot read"), "{error}");
+    }
 }

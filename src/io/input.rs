@@ -7,9 +7,11 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
+use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 
 use super::budget::Budget;
+use super::expand::expand;
 use super::file::PositionedFile;
 use super::guard;
 use super::shortened;
@@ -60,8 +62,13 @@ pub(super) struct ParquetFile {
 impl ParquetFile {
     fn open(path: PathBuf, budget: &Budget) -> Result<Self, Error> {
         let reader = PositionedFile::open(&path)?;
-        let metadata = guard::load(&path, &reader, budget)?;
+        let metadata = guard::load(&path, &reader, budget).map_err(|error| reader.blame(&path, error))?;
         Ok(Self { path, reader, metadata })
+    }
+
+    /// Does work on it: what the Parquet reader cannot cope with, or the disk not read, becomes an error of ours.
+    pub(super) fn guarded<T>(&self, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Error> {
+        guard::guarded(&self.path, work).map_err(|error| self.reader.blame(&self.path, error))
     }
 
     pub(super) fn parquet(&self) -> &ParquetMetaData {
@@ -79,8 +86,9 @@ impl ParquetFile {
 }
 
 impl Input {
-    /// Opens a file, all `.parquet` files of a directory, or all files that a glob matches. Only the ends of the files
-    /// are read here. What is read from it stays within the budget.
+    /// Opens a file, all `.parquet` files of a directory, or all files that a glob matches; names that begin with a dot or
+    /// an underscore only where they are spelled out. Only the ends of the files are read here. What is read from it stays
+    /// within the budget.
     ///
     /// # Errors
     /// If nothing matches, a file is no Parquet file, or the files differ in schema.
@@ -269,64 +277,5 @@ pub(super) fn type_name(data_type: &DataType) -> String {
         DataType::Dictionary(_, values) => type_name(values),
         DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => "a list".to_owned(),
         other => shortened(&other.to_string(), 80),
-    }
-}
-
-fn expand(given: &Path) -> Result<Vec<PathBuf>, Error> {
-    let nothing = |problem: &str, hint: &str| Error::File {
-        path: given.to_owned(),
-        problem: problem.to_owned(),
-        hint: hint.to_owned(),
-    };
-    if given.is_dir() {
-        let failed =
-            |source| Error::Io { action: "cannot list", path: given.to_owned(), source, hint: "check its permissions" };
-        let mut files = Vec::new();
-        for entry in std::fs::read_dir(given).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            // Programs leave notes of their own in such folders, under names with a dot or an underscore in front.
-            let hidden = path.file_name().is_some_and(|name| {
-                name.as_encoded_bytes().starts_with(b".") || name.as_encoded_bytes().starts_with(b"_")
-            });
-            if !hidden && path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) {
-                files.push(path);
-            }
-        }
-        files.sort();
-        return if files.is_empty() {
-            Err(nothing(
-                "holds no .parquet files",
-                "give the directory that holds them, or a pattern such as 'dir/**/*.parquet'",
-            ))
-        } else {
-            Ok(files)
-        };
-    }
-    match given.to_str() {
-        // A file may well be called "[1].parquet": what exists is no pattern.
-        Some(pattern) if pattern.contains(['*', '?', '[']) && !given.exists() => {
-            let paths = glob::glob(pattern).map_err(|error| {
-                nothing(&format!("is not a valid pattern: {error}"), "quote it and check the brackets")
-            })?;
-            let mut files = Vec::new();
-            for path in paths {
-                // A folder that cannot be looked into may hold rows that nobody would miss.
-                let path = path.map_err(|error| Error::Io {
-                    action: "cannot list",
-                    path: error.path().to_owned(),
-                    source: error.into(),
-                    hint: "check its permissions",
-                })?;
-                if !path.is_dir() {
-                    files.push(path);
-                }
-            }
-            if files.is_empty() {
-                Err(nothing("matches no file", "check the pattern, and quote it so that the shell leaves it alone"))
-            } else {
-                Ok(files)
-            }
-        }
-        _ => Ok(vec![given.to_owned()]),
     }
 }

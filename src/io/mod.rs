@@ -1,6 +1,8 @@
 //! Parquet and GeoParquet in and out, and tables in memory. Nothing here knows about smoothing.
 
+mod abandoned;
 mod budget;
+mod expand;
 mod file;
 #[cfg(test)]
 mod fixture;
@@ -12,6 +14,7 @@ mod key;
 mod origin;
 mod output;
 mod parts;
+mod permissions;
 mod read;
 mod spill;
 mod temporary;
@@ -23,31 +26,18 @@ pub use groups::{GroupColumn, Groups};
 pub use input::{ArrowTable, Input};
 pub use key::as_keys;
 pub use origin::Origin;
-pub use output::{NewColumn, Output};
+pub use output::{Complete, NewColumn, Output};
 pub(crate) use read::ColumnKind;
 pub use read::Numbers;
 pub(crate) use spill::{Spill, free_space};
 pub(crate) use temporary::{TemporaryFolder, remove_all, try_remove_all};
 
+use crate::text::one_line;
+pub(crate) use crate::text::shortened;
+
 const DAMAGED: &str = "the file may be damaged or truncated: write it again, or check it with another Parquet reader";
 
 /// Foreign messages may have several lines or be very long; ours are one line.
-fn one_line(message: &str) -> String {
-    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    shortened(&line, 300)
-}
-
-/// The beginning of a text that may be kilobytes long, for a line of a message.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
-    let mut shown: String = text.chars().take(most).map(harmless).collect();
-    if text.chars().nth(most).is_some() {
-        shown.push('…');
-    }
-    shown
-}
-
-/// Control characters in a file's names would break the line, or command the terminal.
-fn harmless(letter: char) -> char {
-    let breaks = letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}');
-    if breaks { char::REPLACEMENT_CHARACTER } else { letter }
+fn foreign(message: &str) -> String {
+    shortened(&one_line(message), 300)
 }

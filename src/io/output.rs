@@ -44,8 +44,8 @@ pub(crate) type Values<'a> = dyn Fn(usize, Range<usize>) -> Result<Vec<Option<f6
 /// multiple of that gives the same pages as all rows at once.
 const MOST_ROWS: usize = 1 << 16;
 
-/// A destination that was checked before the work began. The data go to a temporary file beside it, which takes
-/// its name only when it is complete and on disk.
+/// A destination that was checked before the work began. The data go to a temporary file beside it, which is [`Complete`] once all are
+/// on disk, and takes its name when it is told to.
 #[derive(Debug)]
 pub struct Output {
     destination: PathBuf,
@@ -54,11 +54,11 @@ pub struct Output {
 }
 
 impl Output {
-    /// Checks that the destination can be written, and that it is none of the inputs.
+    /// Checks that the destination can be written, and that it is none of the inputs, given by their paths.
     ///
     /// # Errors
     /// If it exists and may not be overwritten, is an input, or its folder is missing or read-only.
-    pub fn create(destination: &Path, overwrite: bool, inputs: &[&Input]) -> Result<Self, Error> {
+    pub fn create(destination: &Path, overwrite: bool, inputs: &[PathBuf]) -> Result<Self, Error> {
         let problem = |problem: &str, hint: &str| Error::File {
             path: destination.to_owned(),
             problem: problem.to_owned(),
@@ -80,10 +80,10 @@ impl Output {
                         .map_err(|source| failed(source, "it is a link to nowhere: remove it first"))?;
                 }
                 let existing = fs::metadata(&resolved).map_err(|source| failed(source, "choose another name"))?;
-                let same = |path: &Path| {
+                let same = |path: &PathBuf| {
                     fs::metadata(path).is_ok_and(|input| (input.dev(), input.ino()) == (existing.dev(), existing.ino()))
                 };
-                if inputs.iter().flat_map(|input| input.paths()).any(same) {
+                if inputs.iter().any(same) {
                     return Err(problem("is both input and output", "write to another file"));
                 }
                 if !existing.is_file() {
@@ -114,7 +114,7 @@ impl Output {
     ///
     /// # Panics
     /// If a new column does not have one value for each row.
-    pub fn write(self, input: &Input, columns: &[NewColumn]) -> Result<(), Error> {
+    pub fn write(self, input: &Input, columns: &[NewColumn]) -> Result<Complete, Error> {
         let rows = input.rows();
         assert!(columns.iter().all(|column| column.values.len() == rows), "one value for each row");
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
@@ -126,7 +126,7 @@ impl Output {
     /// # Errors
     /// If the disk or the input fails, the input is a table in memory, or the values do not come; nothing is left behind
     /// then.
-    pub(crate) fn write_from(self, input: &Input, names: &[&str], values: &Values) -> Result<(), Error> {
+    pub(crate) fn write_from(self, input: &Input, names: &[&str], values: &Values) -> Result<Complete, Error> {
         let first = input.files().first().ok_or_else(|| input.no_file())?;
         let witness = Witness::new(self.temporary.as_file());
         self.copy(input, first, names, values, &witness).map_err(|error| self.blame(error, &witness))?;
@@ -143,7 +143,7 @@ impl Output {
         values: &Values,
         witness: &Witness,
     ) -> Result<(), Error> {
-        let mut writer = guarded(&first.path, || {
+        let mut writer = first.guarded(|| {
             let file = BufWriter::with_capacity(1 << 20, witness);
             let properties = Arc::new(properties(input, first, names));
             SerializedFileWriter::new(file, schema_with(first, names)?, properties)
@@ -152,7 +152,7 @@ impl Output {
         let added = Added { indexed, columns: names.len(), values, budget: &input.budget };
         let mut start = 0;
         for file in input.files() {
-            start = guarded(&file.path, || added.copy_file(file, start, &mut writer))?;
+            start = file.guarded(|| added.copy_file(file, start, &mut writer))?;
         }
         guarded(&self.destination, || writer.close()).map(drop)
     }
@@ -161,7 +161,10 @@ impl Output {
     ///
     /// # Errors
     /// If the disk fails; nothing is left behind then.
-    pub fn write_triplets(self, batches: impl Iterator<Item = (Vec<i64>, Vec<i64>, Vec<f64>)>) -> Result<(), Error> {
+    pub fn write_triplets(
+        self,
+        batches: impl Iterator<Item = (Vec<i64>, Vec<i64>, Vec<f64>)>,
+    ) -> Result<Complete, Error> {
         let witness = Witness::new(self.temporary.as_file());
         let written = guarded(&self.destination, || {
             let integer = |name: &str| primitive(name, PhysicalType::INT64, Repetition::REQUIRED);
@@ -192,7 +195,7 @@ impl Output {
     ///
     /// # Errors
     /// If the disk fails; nothing is left behind then.
-    pub fn write_bytes(self, bytes: &[u8]) -> Result<(), Error> {
+    pub fn write_bytes(self, bytes: &[u8]) -> Result<Complete, Error> {
         self.temporary.as_file().write_all(bytes).map_err(|source| self.failed(source))?;
         self.finish()
     }
@@ -206,15 +209,72 @@ impl Output {
         failed(&self.destination, source)
     }
 
-    fn finish(self) -> Result<(), Error> {
-        let Self { destination, temporary, overwrite } = self;
-        let failed = |source| failed(&destination, source);
-        temporary.as_file().sync_all().map_err(failed)?;
-        // Without --overwrite even a file that appeared meanwhile is left alone.
-        temporary.persist(&destination, overwrite).map_err(failed)?;
-        let folder = destination.parent().unwrap_or(Path::new("."));
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
+    fn finish(self) -> Result<Complete, Error> {
+        self.temporary.as_file().sync_all().map_err(|source| self.failed(source))?;
+        Ok(Complete(self))
     }
+}
+
+/// An output that is complete and on disk, and lacks but its name. Dropped without one it goes away.
+#[derive(Debug)]
+#[must_use]
+pub struct Complete(Output);
+
+impl Complete {
+    /// Takes its name.
+    ///
+    /// # Errors
+    /// As [`Complete::name_all`].
+    pub fn name(self) -> Result<(), Error> {
+        Self::name_all(vec![self])
+    }
+
+    /// Outputs that belong together take their names, one right after the other, once all of them are complete. Each has the permissions of
+    /// the file that it replaces, or those of any new file.
+    ///
+    /// # Errors
+    /// If a file that may not be overwritten appeared meanwhile, before any has its name; or if the disk fails.
+    pub fn name_all(outputs: Vec<Self>) -> Result<(), Error> {
+        let destinations: Vec<PathBuf> = outputs.iter().map(|Self(output)| output.destination.clone()).collect();
+        let files = outputs.into_iter().zip(&destinations);
+        let files =
+            files.map(|(Self(output), destination)| (output.temporary, destination.as_path(), output.overwrite));
+        let named = TemporaryFile::persist_all(files.collect());
+        let named = named.map_err(|(at, source)| failed(&destinations[at], source))?;
+        let folder_of = |destination: &PathBuf| destination.parent().map(Path::to_owned);
+        let mut synced = None;
+        for (destination, file) in destinations.iter().zip(&named) {
+            let folder = folder_of(destination);
+            if synced != folder {
+                sync_names(folder.as_deref().unwrap_or(Path::new(".")), file).map_err(|source| Error::Io {
+                    action: "cannot make the disk keep",
+                    path: destination.clone(),
+                    source,
+                    hint: "the file is complete and has its name, but may lose it if the power fails: is the disk sound?",
+                })?;
+                synced = folder;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes the disk keep the names in a folder.
+fn sync_names(folder: &Path, file: &File) -> io::Result<()> {
+    // A folder that may be written to but not listed cannot be opened, and some file systems sync none.
+    File::open(folder).and_then(|folder| folder.sync_all()).or_else(|_| sync_disk(file))
+}
+
+/// Makes the disk of a file keep everything.
+#[cfg(target_os = "linux")]
+fn sync_disk(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(file)?)
+}
+
+/// The names are left to the system where it has no such call.
+#[cfg(not(target_os = "linux"))]
+fn sync_disk(_: &File) -> io::Result<()> {
+    Ok(())
 }
 
 fn failed(destination: &Path, source: io::Error) -> Error {
@@ -455,6 +515,10 @@ mod tests {
         (fixture::input(&folders[0], &[100, ROWS], layout), folders)
     }
 
+    fn paths(input: &Input) -> Vec<PathBuf> {
+        input.paths().map(Path::to_owned).collect()
+    }
+
     fn value(column: usize, row: usize) -> Option<f64> {
         (row % 5 != column).then(|| (row as f64).sqrt())
     }
@@ -470,7 +534,8 @@ mod tests {
             *next = rows.end;
             Ok(rows.map(|row| value(column, row)).collect())
         };
-        Output::create(&path, false, &[&input]).unwrap().write_from(&input, &["a", "b"], &values).unwrap();
+        let output = Output::create(&path, false, &paths(&input)).unwrap();
+        output.write_from(&input, &["a", "b"], &values).unwrap().name().unwrap();
         assert_eq!(asked.into_inner(), [ROWS; 2]);
         let written = Input::open(&path, &Budget::unlimited()).unwrap();
         for (column, read) in written.numbers(&["a", "b"]).unwrap().iter().enumerate() {
@@ -483,7 +548,7 @@ mod tests {
     #[test]
     fn an_error_of_the_values_comes_out_as_it_is_and_leaves_nothing() {
         let (input, folders) = input();
-        let output = Output::create(&folders[1].path().join("out.parquet"), false, &[&input]).unwrap();
+        let output = Output::create(&folders[1].path().join("out.parquet"), false, &paths(&input)).unwrap();
         let lost = |column: usize, rows: Range<usize>| match rows.start {
             0 => Ok(rows.map(|row| value(column, row)).collect()),
             row => Err(Error::Value { what: "prediction", value: f64::NAN, row }),

@@ -146,14 +146,14 @@ where
 {
     let of_file = |pieces: &'_ [Piece]| {
         let file = &files[pieces[0].file];
-        guarded(&file.path, || Projection::new(file, roots, members))
+        file.guarded(|| Projection::new(file, roots, members))
     };
     let by_file: Vec<&[Piece]> = pieces.chunk_by(|one, next| one.file == next.file).collect();
     let projections: Vec<Projection> = by_file.iter().map(|pieces| of_file(pieces)).collect::<Result<_, _>>()?;
     let tasks: Vec<(&Projection, &Piece)> =
         projections.iter().zip(by_file).flat_map(|(it, pieces)| pieces.iter().map(move |piece| (it, piece))).collect();
     let one = |(projection, piece): (&Projection, &Piece)| {
-        guarded(&projection.file.path, || projection.piece(piece, convert, budget))
+        projection.file.guarded(|| projection.piece(piece, convert, budget))
     };
     tasks.into_par_iter().map(one).collect()
 }

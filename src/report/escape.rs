@@ -2,7 +2,10 @@
 
 use std::collections::HashSet;
 
-/// For text and for attributes in double quotes. Control characters, which XML forbids even when escaped, become �.
+use crate::text::harmless;
+
+/// For text and for attributes in double quotes. Control characters, which XML forbids even when escaped, become �; so does what
+/// would turn the direction of the text that follows.
 pub(super) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -14,8 +17,7 @@ pub(super) fn escape(text: &str) -> String {
             '\'' => safe.push_str("&#39;"),
             '\n' | '\t' => safe.push(character),
             '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
-            control if control.is_control() => safe.push('\u{fffd}'),
-            plain => safe.push(plain),
+            other => safe.push(harmless(other)),
         }
     }
     safe
@@ -47,8 +49,8 @@ mod tests {
     #[test]
     fn nothing_escapes() {
         assert_eq!(
-            escape("</script><b a=\"1\" c='2'>&amp;\u{0}\u{1b}\u{85}\u{ffff}\n"),
-            "&lt;/script&gt;&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;amp;\u{fffd}\u{fffd}\u{fffd}\u{fffd}\n"
+            escape("</script><b a=\"1\" c='2'>&amp;\u{0}\u{1b}\u{85}\u{ffff}\u{202e}\n"),
+            "&lt;/script&gt;&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;amp;\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\n"
         );
         assert_eq!(escape("σ = 500 m, Größe 🏠"), "σ = 500 m, Größe 🏠");
     }

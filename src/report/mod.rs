@@ -10,6 +10,8 @@ mod plot;
 pub use figure::{Axis, Figure, Interval, Mark, Plot, Scale, Series};
 pub use page::{Page, Section, Table};
 
+use crate::text::printable;
+
 /// Lines of a name and a text, names aligned.
 #[derive(Debug, Default)]
 pub struct Lines {
@@ -17,9 +19,9 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Adds a line.
+    /// Adds a line. Names and values come from anywhere: what would break the line or command a terminal is replaced.
     pub fn line(&mut self, name: &str, text: &str) {
-        self.lines.push((name.to_owned(), text.to_owned()));
+        self.lines.push((printable(name), printable(text)));
     }
 
     /// All lines as one text.
@@ -31,11 +33,12 @@ impl Lines {
     }
 }
 
-/// A table with aligned columns: text to the left, numbers to the right.
+/// A table with aligned columns: text to the left, numbers to the right. What would break a line or command a terminal is
+/// replaced.
 #[must_use]
 pub fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut all: Vec<Vec<String>> = vec![header.iter().map(|&name| name.to_owned()).collect()];
-    all.extend(rows);
+    let mut all: Vec<Vec<String>> = vec![header.iter().map(|name| printable(name)).collect()];
+    all.extend(rows.map(|cells| cells.iter().map(|cell| printable(cell)).collect()));
     let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..header.len()).map(width).collect();
     let line = |row: &Vec<String>| {

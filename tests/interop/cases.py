@@ -86,6 +86,14 @@ CASES = {
     73: "Python: arrays, KeyboardInterrupt, fork",
     74: "group keys of every type",
     75: "index columns beyond 2^53",
+    90: "hidden files among the inputs",
+    91: "permissions and owners of outputs",
+    92: "control groups with a limit on memory",
+    93: "names that command a terminal",
+    94: "disks that fail to read, folders that cannot be listed",
+    95: "outputs of one run that meet each other or an input",
+    96: "every other signal that ends a process",
+    97: "what a killed run left",
 }
 NUMBER = re.compile(r"test_(\d\d)(?:_to_(\d\d))?_")
 

@@ -93,6 +93,23 @@ def test_66_no_glob(refused, tmp_path, pattern):
     refused(pattern, "not a valid pattern", test=tmp_path / pattern)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "rows"),
+    [("", 50), ("*", 50), ("*.parquet", 50), ("**/*.parquet", 60), ("**/[a-z._]*.parquet", 60), (".*.parquet", 7), ("_d*", 5), ("**/_temporary/*", 3), (".hidden", 2), (".c.parquet", 7)],
+)
+def test_90_hidden_files(binary, tmp_path, pattern, rows):
+    """Issue 15, point 5: one rule for folders and patterns: what begins with a dot or an underscore is taken where that is spelled out."""
+    files = {"a": 20, "b": 30, ".c": 7, "_d": 5, "deep/e": 10, "deep/_temporary/f": 3, ".hidden/g": 2}
+    for name, count in files.items():
+        path = tmp_path / "in" / f"{name}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(test_rows(count), path)
+    pq.write_table(test_rows(20), tmp_path / "in" / ".geosmooth-x.tmp")
+    process = run(binary, {"test": tmp_path / "in" / pattern, "output": tmp_path / "out.parquet"})
+    assert process.returncode == 0, process.stderr
+    assert pq.read_metadata(tmp_path / "out.parquet").num_rows == rows
+
+
 # --- outputs ----------------------------------------------------------------------------------------------------
 
 LINKS = {

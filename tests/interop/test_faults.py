@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -127,6 +128,43 @@ def test_62_folder_of_somebody_else(nobody):
     (folder / "locked").mkdir(mode=0o755)
     out = folder / "locked" / "out.parquet"
     assert_explained(run_as_nobody(smoothing(folder / "geosmooth", folder / "test.parquet", out)), 1, [out, "ermission denied"], "folder")
+
+
+# --- disks that fail --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory):
+    """How to run a command while reads of a file fail after so many."""
+    compiler, shim = shutil.which("cc"), tmp_path_factory.mktemp("shim") / "failing_disk.so"
+    if not compiler:
+        pytest.skip("no C compiler to make a disk fail with")
+    source = REPOSITORY / "tests" / "interop" / "failing_disk.c"
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", shim, source, "-ldl"], check=True)
+
+    def run_failing(command, file, sound_reads):
+        faults = {"LD_PRELOAD": str(shim), "FAILING_FILE": str(file), "SOUND_READS": str(sound_reads)}
+        return subprocess.run([str(part) for part in command], capture_output=True, timeout=PATIENCE, env=environment() | faults)
+
+    return run_failing
+
+
+@pytest.mark.parametrize("role", ["test", "train", "params"])
+def test_94_a_disk_that_fails_to_read(binary, failing, tmp_path, record_property, role):
+    """Issue 15, point 9: whichever read fails, it is the world's failure (1), and not a damaged file (2)."""
+    paths = {"test": tmp_path / "test.parquet", "train": tmp_path / "train.parquet", "params": tmp_path / "tuned.json"}
+    pq.write_table(test_rows(300), paths["test"], row_group_size=100)
+    pq.write_table(train_rows(300), paths["train"], row_group_size=100)
+    tuning = [binary, "tune", "--train", paths["train"], "--label", "price", "--prediction", "xgb", "--leave-one-out", "--sigma-grid", "500m"]
+    assert run([*tuning, "-o", paths["params"]]).returncode == 0
+    out, sound = tmp_path / "out.parquet", 0
+    command = [binary, "smooth", "--params", paths["params"], "--train", paths["train"], "--test", paths["test"], "--threads", "1", "-o", out]
+    while (process := failing(command, paths[role], sound)).returncode != 0:
+        assert_explained(process, 1, ["cannot read", paths[role], "Input/output error"], "disk")
+        assert not out.exists() and left_behind(tmp_path) == []
+        sound += 1
+    record_property("inputs", sound)
+    assert sound >= {"test": 10, "train": 5, "params": 1}[role]
 
 
 # --- inputs that change -----------------------------------------------------------------------------------------
@@ -307,6 +345,22 @@ def test_70_processes(nobody):
         assert not (folder / "out.parquet").exists() and temporary_files(folder) == []
 
 
+@pytest.mark.parametrize("threads", ["1025", "20000", "99999999999999999999", "-1", "many"])
+def test_55_threads_of_the_environment(binary, written, tmp_path, threads):
+    """Issue 15, point 9: checked like --threads, where there is none; 20,000 ended in an abort."""
+    command, surroundings = smoothing(binary, written(test_rows()), tmp_path / "out.parquet"), environment() | {"RAYON_NUM_THREADS": threads}
+    process = subprocess.run(command, capture_output=True, timeout=PATIENCE, env=surroundings)
+    assert_explained(process, 2, ["RAYON_NUM_THREADS", threads], "between 1 and 1024")
+    assert not (tmp_path / "out.parquet").exists()
+    assert subprocess.run([*command, "--threads", "2"], env=surroundings, timeout=PATIENCE, stdout=subprocess.DEVNULL).returncode == 0
+
+
+@pytest.mark.parametrize("threads", ["", "0", "3"])
+def test_55_sound_threads_of_the_environment(binary, written, tmp_path, threads):
+    command, surroundings = smoothing(binary, written(test_rows()), tmp_path / "out.parquet"), environment() | {"RAYON_NUM_THREADS": threads}
+    assert subprocess.run(command, env=surroundings, timeout=PATIENCE, stdout=subprocess.DEVNULL).returncode == 0
+
+
 # --- memory -----------------------------------------------------------------------------------------------------
 
 ROWS = 150_000
@@ -391,6 +445,60 @@ def test_56_other_subcommands_stay_within_their_limit(binary, places, tmp_path, 
         assert found is None or found - base <= megabytes * 1e6 + ALLOWANCE, (megabytes, found - base)
     record_property("inputs", 4)
     assert 0 < done < 4
+
+
+def test_56_more_memory_does_no_harm(binary, tmp_path, record_property):
+    """Issue 15, point 9: a weight matrix that does not fit is given up for tiles, as rows that do not fit are."""
+    rng, rows = np.random.default_rng(9), 500_000
+    at = rng.uniform([41.0, -84.0], [43.0, -82.0], (rows, 2))
+    pq.write_table(pa.table({"latitude": at[:, 0], "longitude": at[:, 1], "xgb": rng.normal(size=rows)}), tmp_path / "rows.parquet")
+    ways = []
+    for limit in ("120MiB", "200MiB", "1GiB"):
+        command = smoothing(binary, tmp_path / "rows.parquet", tmp_path / "out.parquet", sigma="100m", engine="sparse", memory_limit=limit, overwrite=True)
+        process = run([*command, "--json"])
+        assert process.returncode == 0, (limit, process.stderr)
+        ways.append("streamed" in json.loads(process.stdout))
+    record_property("inputs", len(ways))
+    assert ways == [True, True, False]
+
+
+@contextlib.contextmanager
+def control_group(megabytes):
+    """A control group of this limit: what puts a process into it."""
+    for folder, limit in ((Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"), (Path("/sys/fs/cgroup"), "memory.max")):
+        outer, inner = folder / "geosmooth-outer", folder / "geosmooth-outer" / "inner"
+        try:
+            outer.mkdir()
+            inner.mkdir()
+            (outer / limit).write_text(str(megabytes * 10**6))
+            break
+        except OSError:
+            for made in (inner, outer):
+                with contextlib.suppress(OSError):
+                    made.rmdir()
+    else:
+        pytest.skip("control groups cannot be made here")
+    try:
+        yield lambda: (inner / "cgroup.procs").write_text(str(os.getpid()))
+    finally:
+        inner.rmdir()
+        outer.rmdir()
+
+
+@pytest.mark.parametrize("rows", [50_000, 400_000])
+def test_92_runs_stay_within_a_control_group(binary, tmp_path, rows):
+    """Issue 15, point 7: without --memory-limit, in a group whose limit is that of the group around it; killed before."""
+    rng = np.random.default_rng(7)
+    at = rng.uniform([35.0, -90.0], [42.0, -83.0], (rows, 2))
+    pq.write_table(pa.table({"latitude": at[:, 0], "longitude": at[:, 1], "xgb": rng.normal(size=rows)}), tmp_path / "rows.parquet")
+    out = tmp_path / "out.parquet"
+    with control_group(150) as enter:
+        process = run([*smoothing(binary, tmp_path / "rows.parquet", out, sigma="500m"), "--json", "--spill-dir", tmp_path], preexec_fn=enter)
+    if process.returncode == 0:
+        assert json.loads(process.stdout)["peak_memory_bytes"] < 150e6 and pq.read_metadata(out).num_rows == rows
+    else:
+        assert_explained(process, 2, ["needs about"])
+    assert left_behind(tmp_path) == []
 
 
 # --- signals ----------------------------------------------------------------------------------------------------
@@ -498,6 +606,40 @@ def test_71_ignored_as_asked(binary, much, tmp_path):
 
     process = started(smoothing(binary, much, tmp_path / "out.parquet"), preexec_fn=ignore)
     for number in (signal.SIGHUP, signal.SIGINT):
+        process.send_signal(number)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0 and (tmp_path / "out.parquet").exists()
+
+
+OTHERS_THAT_END = ["QUIT", "ABRT", "USR1", "USR2", "ALRM", "XCPU", "VTALRM", "PROF", "STKFLT", "IO", "PWR", "RTMIN", "RTMAX"]
+
+
+@pytest.mark.parametrize("name", [name for name in OTHERS_THAT_END if hasattr(signal, f"SIG{name}")])
+def test_96_other_signals_leave_nothing(binary, much, tmp_path, name):
+    """Issue 15, point 11: what batch systems and people send ends a run as Ctrl-C does."""
+    number, out = getattr(signal, f"SIG{name}"), tmp_path / "out.parquet"
+    process = started(smoothing(binary, much, out))
+    while process.poll() is None and not temporary_files(tmp_path):
+        pass
+    process.send_signal(number)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err) == (128 + number, b"error: interrupted\n")
+    assert not out.exists() and left_behind(tmp_path) == []
+
+
+def test_96_limit_on_processor_time(binary, places, tmp_path):
+    """Issue 15, point 11: the soft limit of `ulimit -t` sends SIGXCPU."""
+    command = smoothing(binary, places / "country.parquet", tmp_path / "out.parquet", prediction="model 0", sigma="1000km", engine="exact")
+    process = run(command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (1, 60)))
+    assert (process.returncode, process.stderr) == (128 + signal.SIGXCPU, b"error: interrupted\n")
+    assert left_behind(tmp_path) == []
+
+
+def test_96_ignored_as_asked(binary, much, tmp_path):
+    """Issue 15, point 11: who starts us may want a signal to be ignored."""
+    ignored = (signal.SIGQUIT, signal.SIGUSR1, signal.SIGPWR)
+    process = started(smoothing(binary, much, tmp_path / "out.parquet"), preexec_fn=lambda: [signal.signal(number, signal.SIG_IGN) for number in ignored])
+    for number in ignored:
         process.send_signal(number)
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 0 and (tmp_path / "out.parquet").exists()

@@ -17,7 +17,7 @@ use super::table::Table;
 use crate::baseline::{Contest, Grids, Method, Rows};
 use crate::engine::EngineKind;
 use crate::error::Error;
-use crate::io::Input;
+use crate::io::{Complete, Input};
 use crate::score::Measure;
 use crate::space::Sigma;
 
@@ -117,7 +117,7 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Told, Error> {
     let rows = inputs.rows() + test.rows();
     let memory = args.running.memory_for_engines(rows, inputs.predictions.len() + features.len())?;
     let options = args.accuracy.options(args.engine.parse::<EngineKind>()?, memory)?;
-    let report = args.report.prepare(inputs.all().into_iter().chain([&test]).collect())?;
+    let report = args.report.prepare(&[], caller)?;
     let tables = args.read(&inputs, &test, &features, caller)?;
     tables.warn_of_copies(caller);
     let contest = Contest {
@@ -137,7 +137,7 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Told, Error> {
         caller.warn(warning);
     }
     if let Some(report) = report {
-        report.write(&methods_page(&standings, measure))?;
+        Complete::name_all(report.write(&methods_page(&standings, measure))?)?;
     }
     Ok(Told::new(&standings, standings.for_people(measure)))
 }

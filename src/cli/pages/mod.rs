@@ -17,8 +17,9 @@ pub use self::rows::ShownRows;
 pub(super) use self::smooth::page as smooth_page;
 pub use self::tune::Surface;
 pub(super) use self::tune::page as tune_page;
+use super::caller::Caller;
 use crate::error::Error;
-use crate::io::{Input, Output};
+use crate::io::{Complete, Output};
 use crate::report::{Page, Table};
 
 /// Pages, and whether outputs may be replaced.
@@ -38,7 +39,7 @@ pub(super) struct Report<'a> {
     folder: PathBuf,
     index: Output,
     overwrite: bool,
-    inputs: Vec<&'a Input>,
+    caller: &'a Caller<'a>,
 }
 
 impl ReportArgs {
@@ -47,10 +48,19 @@ impl ReportArgs {
         self.report.is_some()
     }
 
-    /// Makes the folder and finds out before the work whether the page could be written.
-    pub(super) fn prepare<'a>(&self, inputs: Vec<&'a Input>) -> Result<Option<Report<'a>>, Error> {
+    /// Makes the folder and finds out before the work whether the page could be written beside the other outputs of the run, each with
+    /// the option that names it.
+    pub(super) fn prepare<'a>(
+        &self,
+        others: &[(&str, Option<&Output>)],
+        caller: &'a Caller,
+    ) -> Result<Option<Report<'a>>, Error> {
         let Some(folder) = self.report.clone() else { return Ok(None) };
-        Report::prepare(folder, "choose another with --report", self.overwrite, inputs).map(Some)
+        let report = Report::prepare(folder, "choose another with --report", self.overwrite, caller)?;
+        for (flag, other) in others {
+            other.map_or(Ok(()), |other| report.refuse(flag, other))?;
+        }
+        Ok(Some(report))
     }
 }
 
@@ -62,12 +72,26 @@ impl<'a> Report<'a> {
         folder: PathBuf,
         hint: &'static str,
         overwrite: bool,
-        inputs: Vec<&'a Input>,
+        caller: &'a Caller,
     ) -> Result<Self, Error> {
         let failed = |source| Error::Io { action: "cannot make the folder", path: folder.clone(), source, hint };
         std::fs::create_dir_all(&folder).map_err(failed)?;
-        let index = Output::create(&folder.join(INDEX), overwrite, &inputs)?;
-        Ok(Self { folder, index, overwrite, inputs })
+        let index = caller.create(&folder.join(INDEX), overwrite)?;
+        Ok(Self { folder, index, overwrite, caller })
+    }
+
+    /// Refuses an output that would be a file of the page too; the names of its figures are only known once it is made.
+    fn refuse(&self, flag: &str, other: &Output) -> Result<(), Error> {
+        let destination = other.destination();
+        let is_beside = std::fs::canonicalize(&self.folder).is_ok_and(|folder| destination.parent() == Some(&folder));
+        let is_figure = destination.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg"));
+        if destination != self.index.destination() && !(is_beside && is_figure) {
+            return Ok(());
+        }
+        Err(Error::Contradiction {
+            message: format!("{flag} is a file of the page that --report writes, {}", destination.display()),
+            hint: "give it another name or folder".to_owned(),
+        })
     }
 
     /// Where the page will be.
@@ -75,22 +99,22 @@ impl<'a> Report<'a> {
         self.index.destination()
     }
 
-    /// Writes the plots, then the page that needs them.
-    pub(super) fn write(self, page: &Page) -> Result<(), Error> {
+    /// Writes the plots and the page that needs them: all of it is complete then and lacks but its names.
+    pub(super) fn write(self, page: &Page) -> Result<Vec<Complete>, Error> {
         self.write_with(page, Vec::new())
     }
 
     /// Writes more files beside the page, then the plots, then the page that needs them.
-    pub(super) fn write_with(self, page: &Page, more: Vec<(String, String)>) -> Result<(), Error> {
+    pub(super) fn write_with(self, page: &Page, more: Vec<(String, String)>) -> Result<Vec<Complete>, Error> {
         let (html, beside): (Vec<_>, Vec<_>) =
             page.render().into_iter().chain(more).partition(|(name, _)| name == INDEX);
-        let create = |(name, text)| Ok((Output::create(&self.folder.join(name), self.overwrite, &self.inputs)?, text));
-        let beside = beside.into_iter().map(create).collect::<Result<Vec<(Output, String)>, Error>>()?;
-        for (output, text) in beside {
-            output.write_bytes(text.as_bytes())?;
-        }
+        let write = |(name, text): (String, String)| {
+            self.caller.create(&self.folder.join(name), self.overwrite)?.write_bytes(text.as_bytes())
+        };
+        let mut written = beside.into_iter().map(write).collect::<Result<Vec<_>, Error>>()?;
         let html: String = html.into_iter().map(|(_, text)| text).collect();
-        self.index.write_bytes(html.as_bytes())
+        written.push(self.index.write_bytes(html.as_bytes())?);
+        Ok(written)
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) struct Args {
 
 pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Told, Error> {
     let (inputs, _folder) = args.homes.open(caller)?;
-    let report = args.study.start(inputs.iter().collect())?;
+    let report = args.study.start(&inputs, caller)?;
     let homes = args.homes.read(&inputs)?;
     let study = Extrapolation {
         latitude: args.latitude.unwrap_or_else(|| third(&homes)),

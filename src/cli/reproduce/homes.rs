@@ -58,7 +58,7 @@ impl HomeArgs {
         let mut inputs = Vec::new();
         for (name, bytes) in SAMPLE {
             let path = folder.path().join(name);
-            Output::create(&path, false, &[])?.write_bytes(bytes)?;
+            Output::create(&path, false, &[])?.write_bytes(bytes)?.name()?;
             inputs.push(caller.open(&path)?);
         }
         Ok((inputs, Some(folder)))

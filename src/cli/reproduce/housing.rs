@@ -35,7 +35,7 @@ pub(super) struct Args {
 
 pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Told, Error> {
     let (inputs, _folder) = args.homes.open(caller)?;
-    let report = args.study.start(inputs.iter().collect())?;
+    let report = args.study.start(&inputs, caller)?;
     let homes = args.homes.read(&inputs)?;
     let rows = args.rows.unwrap_or(homes.labels.len() / 3);
     let housing = Housing { rows, trials: args.trials, seed: args.study.seed };

@@ -19,8 +19,9 @@ use super::options::{RunArgs, Told};
 use super::pages::Report;
 use crate::error::Error;
 use crate::experiment::Summary;
-use crate::io::Input;
+use crate::io::{Complete, Input};
 use crate::report::{Interval, Page, short, table};
+use crate::text::printable;
 
 /// Runs an experiment of the paper and writes its tables, plots and a page.
 ///
@@ -96,9 +97,13 @@ const COLUMNS: usize = 50;
 
 impl StudyArgs {
     /// Finds out before the work whether the rows fit into memory and the page could be written.
-    fn start<'a>(&self, inputs: Vec<&'a Input>) -> Result<Report<'a>, Error> {
-        self.running.memory_for_engines(inputs.iter().map(|input| input.rows()).sum(), COLUMNS)?;
-        Report::prepare(self.out.clone(), "choose another with --out", self.overwrite, inputs)
+    fn start<'a, 'i>(
+        &self,
+        inputs: impl IntoIterator<Item = &'i Input>,
+        caller: &'a Caller,
+    ) -> Result<Report<'a>, Error> {
+        self.running.memory_for_engines(inputs.into_iter().map(Input::rows).sum(), COLUMNS)?;
+        Report::prepare(self.out.clone(), "choose another with --out", self.overwrite, caller)
     }
 }
 
@@ -107,12 +112,13 @@ fn finish(report: Report, page: &Page, results: &impl Serialize) -> Result<Told,
     let json = serde_json::to_string_pretty(results).unwrap_or_default();
     let place = report.page().display().to_string();
     let more = page.render_tables().into_iter().chain([("results.json".to_owned(), json.clone() + "\n")]);
-    report.write_with(page, more.collect())?;
+    Complete::name_all(report.write_with(page, more.collect())?)?;
     let tables = page.sections.iter().flat_map(|section| &section.tables).take(1).map(|first| {
         let header: Vec<&str> = first.header.iter().map(String::as_str).collect();
         table(&header, first.rows.iter().cloned())
     });
-    let text = format!("{}\n\n{}\npage  {place}\n", page.lead, tables.collect::<String>());
+    let [lead, place] = [&page.lead, &place].map(|text| printable(text));
+    let text = format!("{lead}\n\n{}\npage  {place}\n", tables.collect::<String>());
     Ok(Told { json, text })
 }
 

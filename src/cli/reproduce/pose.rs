@@ -47,7 +47,7 @@ pub(super) struct Args {
 pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Told, Error> {
     let open = |path: &Option<PathBuf>| path.as_deref().map(|path| caller.open(path)).transpose();
     let (validation, test) = (open(&args.validation)?, open(&args.test)?);
-    let report = args.study.start(validation.iter().chain(&test).collect())?;
+    let report = args.study.start(validation.iter().chain(&test), caller)?;
     let (validation, holdout) = match validation.as_ref().zip(test.as_ref()) {
         Some((validation, test)) => args.read(validation, test)?,
         None => args.made_up()?,

@@ -38,7 +38,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Told, Error> {
-    let report = args.study.start(Vec::new())?;
+    let report = args.study.start(&[], caller)?;
     let simulation = Simulation {
         rows: args.rows,
         noise_x: args.noise_x.clone(),

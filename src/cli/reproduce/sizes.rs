@@ -30,7 +30,7 @@ pub(super) struct Args {
 
 pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Told, Error> {
     let (inputs, _folder) = args.homes.open(caller)?;
-    let report = args.study.start(inputs.iter().collect())?;
+    let report = args.study.start(&inputs, caller)?;
     let homes = args.homes.read(&inputs)?;
     let fitting = || SIZES.into_iter().filter(|rows| 3 * rows <= homes.labels.len()).collect();
     let rows: Vec<usize> = if args.rows.is_empty() { fitting() } else { args.rows.clone() };

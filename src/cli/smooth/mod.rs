@@ -20,7 +20,7 @@ use super::weights::between_rows;
 use crate::engine::{Choice, EngineKind};
 use crate::error::{Error, bytes};
 use crate::finding::Finding;
-use crate::io::{NewColumn, Output};
+use crate::io::{Complete, NewColumn, Output};
 use crate::report::{Lines, Page, number, share, short};
 use crate::score::Score;
 use crate::smoother::{Smoothed, SmoothingPlan};
@@ -103,7 +103,7 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Smoothing, Error> 
     let inputs = args.data.open(&args.test, Some(&recipe), caller)?;
     let job = Job { args, recipe: &recipe, c, engine, inputs: &inputs, caller };
     match job.at_once() {
-        Err(Error::Memory { .. }) if job.can_be_streamed() => job.streamed(),
+        Err(Error::Memory { .. } | Error::MatrixTooLarge { .. }) if job.can_be_streamed() => job.streamed(),
         done => done,
     }
 }
@@ -130,8 +130,8 @@ impl Job<'_> {
         let smoother = recipe.smoother(c, options)?;
         let smoother = if args.certificate { smoother.with_room_for_n_effective() } else { smoother };
         smoother.expect(test_rows, inputs.labelled_rows(), inputs.metric(recipe.sigma.parse()?))?;
-        let (output, matrix) = args.destinations(inputs)?;
-        let report = args.report.prepare(inputs.all())?;
+        let (output, matrix) = args.destinations(inputs, caller)?;
+        let report = args.report.prepare(&[("--output", output.as_ref()), ("--matrix", matrix.as_ref())], caller)?;
 
         let data = args.data.read(inputs, caller)?;
         let read = watch.lap();
@@ -147,8 +147,8 @@ impl Job<'_> {
         let applied = corrected_after + watch.lap();
         let writing = caller.phase("write");
         let columns = new_columns(&names, &data, &smoothed, n_effective.as_deref());
-        output.map_or(Ok(()), |output| output.write(&inputs.test, &columns))?;
-        matrix.map_or(Ok(()), |matrix| write_matrix(matrix, &plan, &data))?;
+        let output = output.map(|output| output.write(&inputs.test, &columns)).transpose()?;
+        let matrix = matrix.map(|matrix| write_matrix(matrix, &plan, &data)).transpose()?;
         drop(writing);
         let written = watch.lap();
 
@@ -157,9 +157,8 @@ impl Job<'_> {
         caller.tell(&summary.findings);
         let told = Told::new(&summary, summary.for_people(plan.choice(), args.output.as_deref()));
         let rows = shown(recipe, inputs, data, &smoothed[0])?;
-        if let Some(report) = report {
-            report.write(&summary.page(plan.choice(), &rows)?)?;
-        }
+        let page = report.map(|report| report.write(&summary.page(plan.choice(), &rows)?)).transpose()?;
+        Complete::name_all(output.into_iter().chain(matrix).chain(page.into_iter().flatten()).collect())?;
         Ok(Smoothing { told, columns, rows: Some(rows) })
     }
 
@@ -176,7 +175,7 @@ impl Job<'_> {
         let Self { args, recipe, c, engine, inputs, caller } = *self;
         let mut watch = Stopwatch::start();
         let names = new_names(args, inputs)?;
-        let (output, _) = args.destinations(inputs)?;
+        let (output, _) = args.destinations(inputs, caller)?;
         let memory = args.running.memory();
         let options = args.kernel.accuracy().options(engine, memory - memory / 4)?;
         let run = Streamed { args, recipe, inputs, smoother: recipe.smoother(c, options)?, c, memory, caller };
@@ -192,7 +191,7 @@ impl Job<'_> {
         let writing = caller.phase("write");
         let columns: Vec<&str> = names.iter().map(String::as_str).collect();
         let values = |column: usize, rows: std::ops::Range<usize>| results.values(column, rows);
-        output.map_or(Ok(()), |output| output.write_from(&inputs.test, &columns, &values))?;
+        output.map_or(Ok(()), |output| output.write_from(&inputs.test, &columns, &values)?.name())?;
         drop(writing);
         let seconds = Seconds { read, plan, apply, write: watch.lap(), total: watch.total() };
         let choice = Choice { engine: engine.if_chosen(EngineKind::Fast), reason: way.reason() };
@@ -223,13 +222,13 @@ impl Job<'_> {
 
 impl Args {
     /// Where the rows and the matrix go, checked before the work.
-    fn destinations(&self, inputs: &Inputs) -> Result<(Option<Output>, Option<Output>), Error> {
+    fn destinations(&self, inputs: &Inputs, caller: &Caller) -> Result<(Option<Output>, Option<Output>), Error> {
         match (&self.output, inputs.test.is_in_memory()) {
             (Some(_), true) => return Err(inputs.test.no_file()),
             (None, false) => return Err(missing("--output", "the Parquet file that the result goes to")),
             _ => {}
         }
-        let create = |path: &PathBuf| Output::create(path, self.report.overwrite, &inputs.all());
+        let create = |path: &PathBuf| caller.create(path, self.report.overwrite);
         let (output, matrix) =
             (self.output.as_ref().map(create).transpose()?, self.matrix.as_ref().map(create).transpose()?);
         match (&output, &matrix) {
@@ -282,7 +281,7 @@ fn new_columns(names: &[String], data: &Data, smoothed: &[Smoothed], n_effective
     names.iter().cloned().zip(columns).map(|(name, values)| NewColumn { name, values }).collect()
 }
 
-fn write_matrix(output: Output, plan: &SmoothingPlan, data: &Data) -> Result<(), Error> {
+fn write_matrix(output: Output, plan: &SmoothingPlan, data: &Data) -> Result<Complete, Error> {
     let integers = |rows: Vec<usize>| rows.into_iter().map(|row| row as i64).collect();
     let batches = between_rows(plan, &data.test, data.train.as_ref())?;
     output.write_triplets(batches.map(|batch| (integers(batch.rows), integers(batch.columns), batch.weights)))

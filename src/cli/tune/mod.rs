@@ -15,7 +15,7 @@ use super::recipe::AccuracyArgs;
 use super::table::Table;
 use crate::engine::EngineKind;
 use crate::error::Error;
-use crate::io::Output;
+use crate::io::{Complete, Output};
 use crate::parameters::Parameters;
 use crate::score::Measure;
 use crate::space::Sigma;
@@ -122,10 +122,8 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Tuning, Error> {
     args.explain_untried_correction(caller);
     let memory = args.running.memory_for_engines(inputs.rows(), inputs.predictions.len())?;
     let options = args.accuracy.options(args.engine.parse::<EngineKind>()?, memory)?;
-    let create = |path: &PathBuf| Output::create(path, args.report.overwrite, &inputs.all());
-    let output = args.output.as_ref().map(create).transpose()?;
-
-    let report = args.report.prepare(inputs.all())?;
+    let output = args.output.as_ref().map(|path| caller.create(path, args.report.overwrite)).transpose()?;
+    let report = args.report.prepare(&[("--output", output.as_ref())], caller)?;
 
     let rows = args.read(&inputs, caller)?;
     if let Rows::Validation(data) = &rows {
@@ -140,18 +138,18 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Tuning, Error> {
         caller.warn(&warning.to_string());
     }
     let parameters = findings.parameters(&rows);
-    if let Some(output) = output {
-        output.write_bytes(parameters.to_json().as_bytes())?;
-    }
+    let write = |output: Output| output.write_bytes(parameters.to_json().as_bytes());
+    let mut written: Vec<Complete> = output.map(write).transpose()?.into_iter().collect();
     let shown = findings.rows(&trials);
     let mut surface = None;
     if let Some(report) = report {
         let scores = findings.surface(&tuner, &trials)?;
-        report.write(&findings.page(&scores, &shown)?)?;
+        written.extend(report.write(&findings.page(&scores, &shown)?)?);
         surface = Some(scores);
     } else if caller.surface {
         surface = Some(findings.surface(&tuner, &trials)?);
     }
+    Complete::name_all(written)?;
     let summary = findings.summary(&rows, watch.total());
     let told = Told::new(&summary, findings.for_people(&summary));
     Ok(Tuning { told, parameters, rows: shown, surface })

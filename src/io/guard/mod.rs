@@ -29,7 +29,7 @@ pub(super) use self::bloom::BloomFilters;
 pub(super) use self::row_group::{Surveyed, check_pages};
 use super::budget::Budget;
 use super::file::PositionedFile;
-use super::{DAMAGED, one_line};
+use super::{DAMAGED, foreign};
 use crate::error::Error;
 
 /// The last eight bytes: the length of the footer, and the magic.
@@ -45,9 +45,9 @@ pub(super) fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T, ParquetEr
         Ok(Ok(done)) => Ok(done),
         Ok(Err(ParquetError::External(error))) => match error.downcast::<Error>() {
             Ok(ours) => Err(*ours),
-            Err(other) => Err(file(one_line(&other.to_string()))),
+            Err(other) => Err(file(foreign(&other.to_string()))),
         },
-        Ok(Err(error)) => Err(file(one_line(&error.to_string()))),
+        Ok(Err(error)) => Err(file(foreign(&error.to_string()))),
         Err(_) => Err(file("the data make no sense".to_owned())),
     }
 }
