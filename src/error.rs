@@ -81,6 +81,16 @@ pub enum Error {
         /// Row, counted from 0.
         row: usize,
     },
+    /// Rows that are not those that were counted.
+    #[error("{}", changed(what, *found, *counted))]
+    Changed {
+        /// Which rows.
+        what: &'static str,
+        /// How many there are now.
+        found: u64,
+        /// How many were counted.
+        counted: u64,
+    },
     /// A weight matrix that would not fit.
     #[error("the weight matrix needs about {} for {nonzeros} non-zeros, the memory limit leaves {}", bytes(*need), bytes(*limit))]
     MatrixTooLarge {
@@ -171,7 +181,7 @@ impl Error {
             ),
             Self::Memory { .. } => Some("raise --memory-limit, or give fewer rows".to_owned()),
             Self::Parameter { expected, .. } => Some(format!("give a value that is {expected}")),
-            Self::Uncounted { .. } => Some("rows must be the same each time that they are read".to_owned()),
+            Self::Uncounted { .. } | Self::Changed { .. } => Some("rows must be the same each time that they are read".to_owned()),
             Self::Length { .. } | Self::Value { .. } => None,
         }
     }
@@ -180,6 +190,14 @@ impl Error {
     #[must_use]
     pub fn is_world(&self) -> bool {
         matches!(self, Self::Io { .. })
+    }
+}
+
+fn changed(what: &str, found: u64, counted: u64) -> String {
+    if found == counted {
+        format!("{found} {what} have other places, values or groups than when they were counted")
+    } else {
+        format!("there are {found} {what} where {counted} were counted")
     }
 }
 
