@@ -81,6 +81,16 @@ pub enum Error {
         /// Row, counted from 0.
         row: usize,
     },
+    /// Rows that are not those that were counted.
+    #[error("{}", changed(what, *found, *counted))]
+    Changed {
+        /// Which rows.
+        what: &'static str,
+        /// How many there are now.
+        found: u64,
+        /// How many were counted.
+        counted: u64,
+    },
     /// A weight matrix that would not fit.
     #[error("the weight matrix needs about {} for {nonzeros} non-zeros, the memory limit leaves {}", bytes(*need), bytes(*limit))]
     MatrixTooLarge {
@@ -189,7 +199,7 @@ impl Error {
                 "places that differ would fall together: subtract one number from the column in all inputs, or make it a double where rounding does no harm"
                     .to_owned(),
             ),
-            Self::Uncounted { .. } => Some("rows must be the same each time that they are read".to_owned()),
+            Self::Uncounted { .. } | Self::Changed { .. } => Some("rows must be the same each time that they are read".to_owned()),
             Self::Length { .. } | Self::Value { .. } => None,
         }
     }
@@ -198,6 +208,14 @@ impl Error {
     #[must_use]
     pub fn is_world(&self) -> bool {
         matches!(self, Self::Io { .. })
+    }
+}
+
+fn changed(what: &str, found: u64, counted: u64) -> String {
+    if found == counted {
+        format!("{found} {what} have other places, values or groups than when they were counted")
+    } else {
+        format!("there are {found} {what} where {counted} were counted")
     }
 }
 

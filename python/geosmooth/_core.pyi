@@ -1,19 +1,22 @@
 """The Rust side; private."""
 
-from typing import Any, TypedDict, final, type_check_only
+from typing import Any, NotRequired, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "THE_SAME_EACH_TIME",
     "Blueprint",
     "Census",
+    "Checksums",
     "Field",
     "Moments",
     "Partition",
     "__version__",
     "axis",
     "bytes_of",
+    "check_kinds",
     "compare",
     "diagnose",
     "group_keys",
@@ -25,6 +28,7 @@ __all__ = [
     "weights",
 ]
 
+THE_SAME_EACH_TIME: str
 __version__: str
 
 @type_check_only
@@ -65,6 +69,7 @@ def kernel_average(
 class Rows(TypedDict):
     axes: list[NDArray[np.float64]]
     groups: NDArray[np.uint32] | None
+    keys: NotRequired[NDArray[np.uint64] | None]
     values: list[NDArray[np.float64]]
 
 @type_check_only
@@ -84,9 +89,24 @@ class Census:
     @property
     def rows(self) -> tuple[int, int]: ...
     @property
+    def checksums(self) -> Checksums: ...
+    @property
     def occupied(self) -> int: ...
     @classmethod
     def unpickled(cls, sigma: str, bytes: bytes) -> Census: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Checksums:
+    def __new__(cls) -> Checksums: ...
+    def add(self, rows: Rows, labelled: bool) -> None: ...
+    def join(self, other: Checksums) -> None: ...
+    @property
+    def sums(self) -> tuple[int, int]: ...
+    def with_label_weight(self, weight: float) -> Checksums: ...
+    def check(self, counted: Checksums) -> None: ...
+    @classmethod
+    def unpickled(cls, bytes: bytes) -> Checksums: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
@@ -107,6 +127,7 @@ class Partition:
     def tiles(self) -> list[tuple[int, int]]: ...
     @property
     def crowds(self) -> list[tuple[int, int]]: ...
+    def counted(self, crowd: int) -> Checksums: ...
     def blueprint(self, crowd: int) -> Blueprint: ...
     @property
     def multiplications(self) -> float: ...
@@ -116,7 +137,13 @@ class Partition:
         self, rows: Rows, labelled: bool, turns: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.bool_]]: ...
     def smooth(
-        self, settings: TileSettings, home: Rows, guests: Rows, labelled: Rows, ranges: list[tuple[float, float]]
+        self,
+        settings: TileSettings,
+        tile: int,
+        home: Rows,
+        guests: Rows,
+        labelled: Rows,
+        ranges: list[tuple[float, float]],
     ) -> dict[str, Any]: ...
     @classmethod
     def unpickled(cls, sigma: str, bytes: bytes) -> Partition: ...
@@ -125,6 +152,7 @@ class Partition:
 def bytes_of(text: str) -> int: ...
 def group_keys(column: Any) -> Any: ...
 def axis(name: str, column: Any) -> NDArray[np.float64]: ...
+def check_kinds(sigmas: list[str]) -> None: ...
 
 @final
 class Blueprint:

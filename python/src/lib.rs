@@ -30,7 +30,9 @@ mod _core {
     #[pymodule_export]
     use super::columns::{axis, group_keys};
     #[pymodule_export]
-    use super::partition::{Census, Partition, bytes_of};
+    use super::partition::{Census, Partition, bytes_of, check_kinds};
+    #[pymodule_export]
+    use super::rows::Checksums;
     #[pymodule_export]
     use super::wide::{Blueprint, Field, Moments};
 
@@ -42,6 +44,7 @@ mod _core {
         if std::env::var_os("RUST_BACKTRACE").is_none_or(|wanted| wanted == "0") {
             std::panic::set_hook(Box::new(|_| {}));
         }
+        module.add("THE_SAME_EACH_TIME", super::rows::THE_SAME_EACH_TIME)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

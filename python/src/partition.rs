@@ -1,13 +1,13 @@
 //! Rows on many machines: counted, cut into tiles, smoothed tile by tile. Each step is a call on arrays.
 
 use geosmooth::cli::call::{self, in_threads};
-use geosmooth::partition::{self, Capacity};
+use geosmooth::partition::{self, Capacity, Role};
 use geosmooth::{Error, Metric, Sigma, SmoothedTile, Smoother, TileContents, TileRows};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
-use crate::rows::{Held, Rows, parsed, raised, role, told};
+use crate::rows::{Checksums, Held, Rows, parsed, raised, role, told};
 use crate::travel::{Pickle, packed, unpacked};
 use crate::wide::Blueprint;
 
@@ -34,9 +34,12 @@ impl Census {
 
     fn add(&mut self, py: Python<'_>, rows: Rows<'_>, labelled: bool) -> PyResult<()> {
         let sigma = parsed(&self.sigma)?;
-        let places = rows.places(sigma).map_err(raised)?;
-        let counted = &mut self.counted;
-        let count = || places.metric(sigma).and_then(|_| counted.add(&places, role(labelled)));
+        let held = rows.held(sigma)?;
+        let (places, counted) = (&held.places, &mut self.counted);
+        let count = || {
+            places.metric(sigma)?;
+            counted.add_hashed(places, role(labelled), &held.hashes()?)
+        };
         py.detach(|| in_threads(Some(1), count)).map_err(raised)
     }
 
@@ -48,6 +51,12 @@ impl Census {
     #[getter]
     fn rows(&self) -> (u64, u64) {
         self.counted.rows()
+    }
+
+    /// What all rows add up to.
+    #[getter]
+    fn checksums(&self) -> Checksums {
+        Checksums { seen: self.counted.checksums() }
     }
 
     /// Cubes with rows in them.
@@ -133,6 +142,11 @@ impl Partition {
         self.cut.crowds().iter().map(|crowd| (crowd.tiles().start, crowd.tiles().end)).collect()
     }
 
+    /// What the rows of a crowd add up to.
+    fn counted(&self, crowd: usize) -> Checksums {
+        Checksums { seen: *self.cut.crowds()[crowd].counted() }
+    }
+
     /// What the rows of a crowd are added up by.
     fn blueprint(&self, crowd: usize) -> Blueprint {
         Blueprint::new(self.sigma.clone(), self.cut.crowds()[crowd].blueprint().clone())
@@ -175,11 +189,12 @@ impl Partition {
         Ok((rows.into_pyarray(py), tiles.into_pyarray(py), at_home.into_pyarray(py)))
     }
 
-    /// Smooths the rows that are at home in a tile. Ranges are those of all sources of each column, here and elsewhere.
+    /// Smooths the rows that are at home in a tile, if all its rows are those that were counted. Ranges are those of all sources of each column, here and elsewhere.
     fn smooth<'py>(
         &self,
         py: Python<'py>,
         settings: TileSettings,
+        tile: usize,
         home: Rows<'py>,
         guests: Rows<'py>,
         labelled: Rows<'py>,
@@ -187,7 +202,7 @@ impl Partition {
     ) -> PyResult<Bound<'py, PyDict>> {
         let sigma = parsed(&self.sigma)?;
         let (home, guests, labelled) = (home.held(sigma)?, guests.held(sigma)?, labelled.held(sigma)?);
-        let work = || self.smoothed(sigma, &settings, &home, &guests, &labelled, &ranges);
+        let work = || self.smoothed(sigma, &settings, tile, &home, &guests, &labelled, &ranges);
         let smoothed = py.detach(|| in_threads(Some(settings.threads), work)).map_err(raised)?;
         told(py, smoothed)
     }
@@ -207,27 +222,42 @@ impl Partition {
         &self,
         sigma: Sigma,
         settings: &TileSettings,
+        tile: usize,
         home: &Held,
         guests: &Held,
         labelled: &Held,
         ranges: &[(f64, f64)],
     ) -> Result<SmoothedTile, Error> {
+        let mut rows = partition::Checksums::default();
+        for (role, held) in [(Role::ToPredict, home), (Role::ToPredict, guests), (Role::Labelled, labelled)] {
+            rows.add(role, &held.hashes()?);
+        }
+        self.cut.check(tile, &rows)?;
+        if home.places.is_empty() {
+            return Ok(SmoothedTile { columns: Vec::new(), n_effective: None });
+        }
         let smoother = Smoother::new(sigma, settings.c)?
             .label_weight(settings.label_weight)?
             .tolerance(settings.tolerance)?
             .memory_limit(settings.memory);
-        let columns =
-            [home, guests, labelled].map(|(_, columns)| columns.iter().map(Vec::as_slice).collect::<Vec<_>>());
-        let inside = (home.0.len() + guests.0.len()) as f64 + settings.label_weight * labelled.0.len() as f64;
+        let columns = [home, guests, labelled].map(Held::columns);
+        let inside =
+            (home.places.len() + guests.places.len()) as f64 + settings.label_weight * labelled.places.len() as f64;
         let contents = TileContents {
-            home: TileRows { places: &home.0, columns: &columns[0] },
-            guests: TileRows { places: &guests.0, columns: &columns[1] },
-            labelled: Some(TileRows { places: &labelled.0, columns: &columns[2] }),
+            home: TileRows { places: &home.places, columns: &columns[0] },
+            guests: TileRows { places: &guests.places, columns: &columns[1] },
+            labelled: Some(TileRows { places: &labelled.places, columns: &columns[2] }),
             ranges,
             beyond: self.cut.beyond(inside),
         };
         geosmooth::smooth_tile(&smoother, &contents, settings.certificate, &())
     }
+}
+
+/// Raises if some σ measure distance in another way than the first.
+#[pyfunction]
+pub(crate) fn check_kinds(sigmas: Vec<String>) -> PyResult<()> {
+    call::check_kinds(&sigmas).map_err(raised)
 }
 
 /// A number of bytes as people write it, such as 512MiB.

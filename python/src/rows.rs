@@ -1,20 +1,24 @@
 //! Rows as Python hands them over for jobs on many machines, and what comes back.
 
-use geosmooth::partition::Role;
+use geosmooth::cli::call::in_threads;
+use geosmooth::partition::{self, Role, RowHashes};
 use geosmooth::{Error, Places, Sigma, SmoothedTile};
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyType};
 
 use crate::errors::exception;
+use crate::travel::{PickledBytes, packed, unpacked};
 
-/// Rows as columns: their coordinates, perhaps a number of their group, and values.
+/// Rows as columns: their coordinates, perhaps a number of their group and a key that means the same everywhere, and values.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Rows<'py> {
     axes: Vec<PyReadonlyArray1<'py, f64>>,
     groups: Option<PyReadonlyArray1<'py, u32>>,
+    #[pyo3(default)]
+    keys: Option<PyReadonlyArray1<'py, u64>>,
     values: Vec<PyReadonlyArray1<'py, f64>>,
 }
 
@@ -36,15 +40,90 @@ impl Rows<'_> {
         }
     }
 
-    /// Places and values, out of Python's hands.
+    /// Out of Python's hands.
     pub(crate) fn held(&self, sigma: Sigma) -> PyResult<Held> {
         let columns = self.values.iter().map(|column| column.as_array().to_vec()).collect();
-        Ok((self.places(sigma).map_err(raised)?, columns))
+        let keys = self.keys.as_ref().map(|keys| keys.as_array().to_vec());
+        Ok(Held { places: self.places(sigma).map_err(raised)?, columns, keys })
     }
 }
 
-/// Rows that were taken over from Python: places and columns of values.
-pub(crate) type Held = (Places, Vec<Vec<f64>>);
+/// Rows that were taken over from Python.
+pub(crate) struct Held {
+    pub(crate) places: Places,
+    columns: Vec<Vec<f64>>,
+    keys: Option<Vec<u64>>,
+}
+
+impl Held {
+    pub(crate) fn columns(&self) -> Vec<&[f64]> {
+        self.columns.iter().map(Vec::as_slice).collect()
+    }
+
+    pub(crate) fn hashes(&self) -> Result<RowHashes<'_>, Error> {
+        let hashes = RowHashes::of(&self.places, &self.columns());
+        match &self.keys {
+            Some(keys) => hashes.with_keys(keys.clone()),
+            None => Ok(hashes),
+        }
+    }
+}
+
+/// What rows add up to, to see whether they are the same each time that they are computed.
+#[pyclass(module = "geosmooth._core")]
+#[derive(Default)]
+pub(crate) struct Checksums {
+    pub(crate) seen: partition::Checksums,
+}
+
+#[pymethods]
+impl Checksums {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn add(&mut self, py: Python<'_>, rows: Rows<'_>, labelled: bool) -> PyResult<()> {
+        // Hashes are of coordinates as they stand, whatever they mean.
+        let held = rows.held(Sigma::index(1.0).map_err(raised)?)?;
+        let seen = &mut self.seen;
+        let add = || held.hashes().map(|hashes| seen.add(role(labelled), &hashes));
+        py.detach(|| in_threads(Some(1), add)).map_err(raised)
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.seen.join(other.seen);
+    }
+
+    /// The hashes of rows to predict and of labelled rows, added up modulo 2⁶⁴.
+    #[getter]
+    fn sums(&self) -> (u64, u64) {
+        (self.seen.of(Role::ToPredict).sum(), self.seen.of(Role::Labelled).sum())
+    }
+
+    /// Without labelled rows, if they weigh nothing.
+    fn with_label_weight(&self, weight: f64) -> Self {
+        Self { seen: self.seen.with_label_weight(weight) }
+    }
+
+    /// Raises if these are not the rows that were counted.
+    fn check(&self, counted: &Self) -> PyResult<()> {
+        self.seen.check(&counted.seen).map_err(raised)
+    }
+
+    #[classmethod]
+    fn unpickled(_: &Bound<'_, PyType>, bytes: &[u8]) -> PyResult<Self> {
+        Ok(Self { seen: unpacked(bytes)? })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickledBytes<'py>> {
+        Ok((py.get_type::<Self>().getattr("unpickled")?, (packed(py, &self.seen)?,)))
+    }
+}
+
+/// Why rows may change from one job to the next, and the way out.
+pub(crate) const THE_SAME_EACH_TIME: &str = "rows must be the same each time that they are computed, and are not after a random function, a limit without an \
+    order, or a table that is written to meanwhile: keep them with DataFrame.persist or localCheckpoint, or write them to files first";
 
 pub(crate) fn role(labelled: bool) -> Role {
     if labelled { Role::Labelled } else { Role::ToPredict }
@@ -56,10 +135,10 @@ pub(crate) fn raised(error: Error) -> PyErr {
         Error::Place { what, value, expected, hint, .. } => {
             PyValueError::new_err(format!("{what} {value} is not {expected}\nhint: {hint}"))
         }
-        Error::Uncounted { .. } => PyValueError::new_err(
-            "a row is where none was counted\nhint: rows must be the same each time that they are computed; keep what is random, \
-             or changes meanwhile, with DataFrame.persist or in a file",
-        ),
+        Error::Uncounted { .. } => {
+            PyValueError::new_err(format!("a row is where none was counted\nhint: {THE_SAME_EACH_TIME}"))
+        }
+        Error::Changed { .. } => PyValueError::new_err(format!("{error}\nhint: {THE_SAME_EACH_TIME}")),
         error => exception(&error),
     }
 }

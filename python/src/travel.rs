@@ -15,5 +15,8 @@ pub(crate) fn unpacked<T: DeserializeOwned>(bytes: &[u8]) -> PyResult<T> {
     postcard::from_bytes(bytes).map_err(|error| PyValueError::new_err(format!("bytes of another version: {error}")))
 }
 
+/// What a pickle of bytes alone holds.
+pub(crate) type PickledBytes<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
+
 /// What a pickle holds: how to make it again, from what.
 pub(crate) type Pickle<'py> = (Bound<'py, PyAny>, (String, Bound<'py, PyBytes>));

@@ -4,11 +4,11 @@
 use geosmooth::cli::call::in_threads;
 use geosmooth::{Error, Places, partition};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyType};
+use pyo3::types::{PyDict, PyType};
 
 use crate::partition::Census;
 use crate::rows::{Rows, parsed, raised, role, told};
-use crate::travel::{Pickle, packed, unpacked};
+use crate::travel::{Pickle, PickledBytes, packed, unpacked};
 
 /// Lattices for rows that were counted.
 #[pyclass(frozen, module = "geosmooth._core")]
@@ -60,9 +60,6 @@ impl Blueprint {
         Ok((py.get_type::<Self>().getattr("unpickled")?, (self.sigma.clone(), packed(py, &self.laid)?)))
     }
 }
-
-/// What a pickle of bytes alone holds.
-type PickledBytes<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
 
 /// What sources add up to, so far.
 #[pyclass(module = "geosmooth._core")]
@@ -123,13 +120,9 @@ impl Moments {
         rows: &Rows<'_>,
         work: impl FnOnce(&mut partition::Moments, &Places, &[&[f64]]) -> Result<(), Error> + Send,
     ) -> PyResult<()> {
-        let (places, columns) = rows.held(parsed(&blueprint.sigma)?)?;
+        let held = rows.held(parsed(&blueprint.sigma)?)?;
         let sums = &mut self.sums;
-        let work = || {
-            let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-            work(sums, &places, &columns)
-        };
-        py.detach(|| in_threads(Some(1), work)).map_err(raised)
+        py.detach(|| in_threads(Some(1), || work(sums, &held.places, &held.columns()))).map_err(raised)
     }
 }
 
@@ -149,11 +142,8 @@ impl Field {
         c: f64,
         rows: Rows<'py>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (places, columns) = rows.held(parsed(&blueprint.sigma)?)?;
-        let work = || {
-            let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-            self.field.smooth(&blueprint.laid, c, &places, &columns)
-        };
+        let held = rows.held(parsed(&blueprint.sigma)?)?;
+        let work = || self.field.smooth(&blueprint.laid, c, &held.places, &held.columns());
         let smoothed = py.detach(|| in_threads(Some(1), work)).map_err(raised)?;
         told(py, smoothed)
     }

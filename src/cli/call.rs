@@ -17,6 +17,7 @@ pub use super::tune::Tuning;
 pub use super::weights::Weights;
 use super::{compare, diagnose, machine, methods, smooth, terminal, tune, weights};
 use crate::error::Error;
+use crate::space::Sigma;
 
 /// A request: the arguments of a subcommand, the inputs that they name and the disk does not hold, and who hears of the work.
 pub struct Call<'a> {
@@ -117,6 +118,14 @@ pub fn in_threads<T: Send>(count: Option<usize>, work: impl FnOnce() -> Result<T
 pub fn bytes_of(text: &str) -> Result<u64, Error> {
     let wrong = |_| Error::Parameter { name: "memory", value: format!("'{text}'"), expected: "such as 2GiB or 500MB" };
     text.parse().map(|machine::Bytes(bytes)| bytes).map_err(wrong)
+}
+
+/// Refuses several σ, as people write them, of which some measure distance in another way than the first.
+///
+/// # Errors
+/// If there are such, or one is none.
+pub fn check_kinds(sigmas: &[String]) -> Result<(), Error> {
+    crate::tune::check_kinds(&sigmas.iter().map(|sigma| sigma.parse()).collect::<Result<Vec<Sigma>, Error>>()?)
 }
 
 #[cfg(test)]

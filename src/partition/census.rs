@@ -4,6 +4,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use super::checksum::{Checksum, Checksums, RowHashes};
 use crate::error::Error;
 use crate::points::Places;
 use crate::space::{Metric, Sigma};
@@ -34,6 +35,10 @@ pub(crate) struct Count {
 }
 
 impl Count {
+    fn of(rows: &Checksums) -> Self {
+        Self { to_predict: rows.of(Role::ToPredict).rows(), labelled: rows.of(Role::Labelled).rows() }
+    }
+
     pub(crate) fn all(self) -> u64 {
         self.to_predict + self.labelled
     }
@@ -62,7 +67,7 @@ pub struct Census {
     metric: Metric,
     /// Sides of cubes are two to this power, in the unit of the axes.
     level: i32,
-    cells: FxHashMap<Cell, Count>,
+    cells: FxHashMap<Cell, Checksums>,
     most: usize,
 }
 
@@ -78,11 +83,23 @@ impl Census {
         Self { metric, level, cells: FxHashMap::default(), most: most.max(1) }
     }
 
-    /// Counts rows.
+    /// Counts rows. Of their values nothing is known afterwards.
     ///
     /// # Errors
     /// If the places are measured in another way.
     pub fn add(&mut self, places: &Places, role: Role) -> Result<(), Error> {
+        self.count(places, role, |_| 0)
+    }
+
+    /// Counts rows, and notes their [checksums](Self::checksums).
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_hashed(&mut self, places: &Places, role: Role, hashes: &RowHashes) -> Result<(), Error> {
+        self.count(places, role, |row| hashes.row(row))
+    }
+
+    fn count(&mut self, places: &Places, role: Role, hash: impl Fn(usize) -> u64 + Sync) -> Result<(), Error> {
         let metric = self.metric;
         let farthest = match metric {
             Metric::Sphere => 1.0,
@@ -92,19 +109,15 @@ impl Census {
             self.coarsen();
         }
         let count = |rows: std::ops::Range<usize>| {
-            let mut counts: FxHashMap<Cell, u64> = FxHashMap::default();
-            for cell in cells(places, metric, self.side(), rows) {
-                *counts.entry(cell).or_default() += 1;
+            let mut counts: FxHashMap<Cell, Checksum> = FxHashMap::default();
+            for (row, cell) in rows.clone().zip(cells(places, metric, self.side(), rows)) {
+                counts.entry(cell).or_default().add(hash(row));
             }
             counts
         };
-        let counts: Vec<FxHashMap<Cell, u64>> = pieces(places.len()).into_par_iter().map(count).collect();
+        let counts: Vec<FxHashMap<Cell, Checksum>> = pieces(places.len()).into_par_iter().map(count).collect();
         for (cell, rows) in counts.into_iter().flatten() {
-            let count = match role {
-                Role::ToPredict => Count { to_predict: rows, labelled: 0 },
-                Role::Labelled => Count { to_predict: 0, labelled: rows },
-            };
-            self.cells.entry(cell).or_default().add(count);
+            self.cells.entry(cell).or_default().join(Checksums::only(role, rows));
         }
         self.fit();
         Ok(())
@@ -118,8 +131,8 @@ impl Census {
         while other.level < self.level {
             other.coarsen();
         }
-        for (cell, count) in other.cells {
-            self.cells.entry(cell).or_default().add(count);
+        for (cell, rows) in other.cells {
+            self.cells.entry(cell).or_default().join(rows);
         }
         self.fit();
     }
@@ -138,18 +151,28 @@ impl Census {
     /// Cubes twice as wide.
     fn coarsen(&mut self) {
         self.level += 1;
-        for (cell, count) in std::mem::take(&mut self.cells) {
+        for (cell, rows) in std::mem::take(&mut self.cells) {
             let wider = Cell { cube: cell.cube.map(|number| number >> 1), ..cell };
-            self.cells.entry(wider).or_default().add(count);
+            self.cells.entry(wider).or_default().join(rows);
         }
     }
 
     /// Rows to predict and labelled rows, in all.
     #[must_use]
     pub fn rows(&self) -> (u64, u64) {
-        self.cells
-            .values()
-            .fold((0, 0), |(to_predict, labelled), count| (to_predict + count.to_predict, labelled + count.labelled))
+        let Count { to_predict, labelled } = Count::of(&self.checksums());
+        (to_predict, labelled)
+    }
+
+    /// Checksums of all rows, as far as their [hashes](Self::add_hashed) are known.
+    #[must_use]
+    pub fn checksums(&self) -> Checksums {
+        together(self.cells.values())
+    }
+
+    /// Those of the rows of some cells.
+    pub(super) fn checksums_in(&self, cells: impl Iterator<Item = Cell>) -> Checksums {
+        together(cells.filter_map(|cell| self.cells.get(&cell)))
     }
 
     /// Cells with rows in them: about as many as the space with rows has squares or cubes of side σ, as far as they are allowed.
@@ -171,10 +194,17 @@ impl Census {
 
     /// The cells in a fixed order.
     pub(crate) fn cells(&self) -> Vec<(Cell, Count)> {
-        let mut cells: Vec<(Cell, Count)> = self.cells.iter().map(|(cell, count)| (*cell, *count)).collect();
+        let mut cells: Vec<(Cell, Count)> = self.cells.iter().map(|(cell, rows)| (*cell, Count::of(rows))).collect();
         cells.sort_unstable_by_key(|(cell, _)| *cell);
         cells
     }
+}
+
+fn together<'a>(parts: impl Iterator<Item = &'a Checksums>) -> Checksums {
+    parts.fold(Checksums::default(), |mut all, rows| {
+        all.join(*rows);
+        all
+    })
 }
 
 /// σ in the unit of the axes.

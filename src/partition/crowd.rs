@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use super::census::{Cell, Census, Count};
+use super::checksum::Checksums;
 use super::cut::Draft;
 use super::ground::Ground;
 use super::wide::Blueprint;
@@ -19,18 +20,25 @@ use crate::space::Sigma;
 pub struct Crowd {
     first: u32,
     tiles: u32,
+    counted: Checksums,
     blueprint: Blueprint,
 }
 
 impl Crowd {
-    pub(super) fn new(first: u32, draft: &Draft, blueprint: Blueprint) -> Self {
-        Self { first, tiles: draft.parts as u32, blueprint }
+    pub(super) fn new(first: u32, draft: &Draft, counted: Checksums, blueprint: Blueprint) -> Self {
+        Self { first, tiles: draft.parts as u32, counted, blueprint }
     }
 
     /// Its tiles, one after the other.
     #[must_use]
     pub fn tiles(&self) -> Range<u32> {
         self.first..self.first + self.tiles
+    }
+
+    /// The rows that were counted for all its tiles together.
+    #[must_use]
+    pub fn counted(&self) -> &Checksums {
+        &self.counted
     }
 
     /// The lattices that its rows are added up on.

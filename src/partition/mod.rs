@@ -6,9 +6,13 @@
 //! the same as with all rows at hand. Where more rows are within reach of one place than memory holds, tiles form a [`Crowd`] and share what their rows
 //! add up to. Where σ is so wide that tiles would have everything in common, a [`Blueprint`] lays out lattices for all rows
 //! instead, on which [`Moments`] of rows add up to a [`Field`].
+//!
+//! Rows are read more than once, and all of this holds only if they are the same each time. A census that is given their [hashes](RowHashes) knows the
+//! [`Checksums`] of each tile and crowd, and of all rows: whoever smooths compares them with those of the rows that it has.
 
 mod capacity;
 mod census;
+mod checksum;
 mod crowd;
 mod cut;
 mod ground;
@@ -18,6 +22,7 @@ mod wide;
 
 pub use self::capacity::Capacity;
 pub use self::census::{Census, Role};
+pub use self::checksum::{Checksum, Checksums, RowHashes};
 pub use self::crowd::Crowd;
 pub use self::stay::Visit;
 pub use self::tiles::{Partition, Tile};

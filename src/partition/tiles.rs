@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::capacity::Capacity;
 use super::census::{Cell, Census, Count, Role, cells_of, width};
+use super::checksum::Checksums;
 use super::crowd::{Crowd, Lattices};
 use super::cut::{Cutter, Draft};
 use super::stay::{Stay, Visit, settle, settle_crowd};
@@ -49,6 +50,8 @@ pub struct Partition {
     side: f64,
     stays: FxHashMap<Cell, Stay>,
     tiles: Vec<Tile>,
+    /// Rows in each tile that is in no crowd.
+    counted: Vec<Checksums>,
     /// Those of the last tiles that share their sources.
     crowds: Vec<Crowd>,
     reach: Reach,
@@ -57,6 +60,7 @@ pub struct Partition {
 /// How far rows are looked for.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Reach {
+    label_weight: f64,
     /// Weight of all rows.
     weight: f64,
     /// Largest kernel of a row that is out of reach.
@@ -67,7 +71,7 @@ impl Reach {
     fn new(census: &Census, label_weight: f64, least: impl Fn(f64) -> f64) -> Self {
         let (to_predict, labelled) = census.rows();
         let weight = to_predict as f64 + label_weight * labelled as f64;
-        Self { weight, least: least(weight) }
+        Self { label_weight, weight, least: least(weight) }
     }
 
     /// What is beyond uses up no more than its part of a tolerance.
@@ -183,26 +187,42 @@ impl Partition {
         crowded: Vec<(Draft, Blueprint)>,
     ) -> Self {
         let mut stays: Vec<Stay> = vec![Stay::default(); cells.len()];
-        let (mut tiles, mut crowds) = (Vec::new(), Vec::new());
+        let (mut tiles, mut crowds, mut counted) = (Vec::new(), Vec::new(), Vec::new());
+        let rows_near = |draft: &Draft| {
+            let near = draft.near.iter().map(|cell| cells[*cell as usize].0);
+            census.checksums_in(near).with_label_weight(reach.label_weight)
+        };
         for draft in drafts {
+            counted.extend(std::iter::repeat_n(rows_near(draft), draft.parts as usize));
             settle(draft, tiles.len() as u32, &mut stays);
             let tile = Tile { targets: draft.targets.div_ceil(draft.parts), sources: draft.sources };
             tiles.extend(std::iter::repeat_n(tile, draft.parts as usize));
         }
         for (draft, blueprint) in crowded {
             settle_crowd(&draft, crowds.len() as u32, &mut stays);
-            crowds.push(Crowd::new(tiles.len() as u32, &draft, blueprint));
+            crowds.push(Crowd::new(tiles.len() as u32, &draft, rows_near(&draft), blueprint));
             let [targets, sources] = [draft.targets, draft.sources].map(|rows| rows.div_ceil(draft.parts));
             tiles.extend(std::iter::repeat_n(Tile { targets, sources }, draft.parts as usize));
         }
         let stays = cells.iter().map(|(cell, _)| *cell).zip(stays).collect();
-        Self { metric: census.metric(), side: census.side(), stays, tiles, crowds, reach }
+        Self { metric: census.metric(), side: census.side(), stays, tiles, counted, crowds, reach }
     }
 
     /// The tiles.
     #[must_use]
     pub fn tiles(&self) -> &[Tile] {
         &self.tiles
+    }
+
+    /// Whether a tile has all rows that were counted for it, and no others: those at home and guests as rows to predict, and labelled rows as far as they weigh anything.
+    ///
+    /// # Errors
+    /// If it has not.
+    ///
+    /// # Panics
+    /// If there is no such tile, or it is one of a crowd: its rows are dealt out as they come, and known for [all its tiles](Crowd::counted) together.
+    pub fn check(&self, tile: usize, rows: &Checksums) -> Result<(), Error> {
+        rows.check(&self.counted[tile])
     }
 
     /// The crowds, whose tiles come after all others.
@@ -273,6 +293,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::partition::RowHashes;
 
     /// A town, a thin country around it and a row far away.
     fn places(rows: usize) -> Places {
@@ -364,6 +385,45 @@ mod tests {
         let others = Places::index(vec![vec![1.0, -5e5], vec![1.0, 3.0]]).unwrap();
         let found = partition.visits(&others, Role::Labelled);
         assert!(matches!(found, Err(Error::Uncounted { .. })), "{found:?}");
+    }
+
+    /// Issue 15: what is in a tile is what was counted for it, or it is told.
+    #[test]
+    fn a_tile_knows_the_rows_that_were_counted_for_it() {
+        let (places, sigma) = (places(1000), Sigma::index(1.0).unwrap());
+        let values: Vec<f64> = (0..1000).map(|i| f64::from(i % 17)).collect();
+        let mut census = Census::new(sigma, Metric::Plane(2), 1000);
+        for role in [Role::ToPredict, Role::Labelled] {
+            census.add_hashed(&places, role, &RowHashes::of(&places, &[&values])).unwrap();
+        }
+        let capacity = Capacity { bytes: 500, per_target: 1, per_source: 1 };
+        let partition = Partition::new(&census, sigma, 1.0, 1e-6, &capacity).unwrap();
+        assert!(partition.tiles().len() > 3);
+        for tile in 0..partition.tiles().len() {
+            let rows = |role, values: &[f64]| {
+                let visits = partition.visits(&places, role).unwrap();
+                let here: Vec<usize> =
+                    visits.iter().filter(|it| it.tile as usize == tile).map(|it| it.row as usize).collect();
+                let some: Vec<f64> = here.iter().map(|row| values[*row]).collect();
+                let mut seen = Checksums::default();
+                seen.add(role, &RowHashes::of(&places.select(&here), &[&some]));
+                seen
+            };
+            let others: Vec<f64> = values.iter().map(|value| value + 1e-9).collect();
+            let all = |to_predict, labels| {
+                let mut all = rows(Role::ToPredict, to_predict);
+                all.join(rows(Role::Labelled, labels));
+                partition.check(tile, &all)
+            };
+            all(&values, &values).unwrap();
+            for changed in [all(&others, &values), all(&values, &others)] {
+                assert!(matches!(changed, Err(Error::Changed { .. })), "{changed:?}");
+            }
+            assert!(partition.check(tile, &rows(Role::ToPredict, &values)).is_err(), "labelled rows are missing");
+        }
+        let without = Partition::new(&census, sigma, 0.0, 1e-6, &capacity).unwrap();
+        let nobody = Checksums::default();
+        assert!(without.check(0, &nobody).unwrap_err().to_string().starts_with("there are 0 rows to predict where"));
     }
 
     #[test]

@@ -65,6 +65,18 @@ enum Sigmas {
     Exactly(Vec<Sigma>),
 }
 
+/// Refuses several σ of which some measure distance in another way than the first.
+pub(crate) fn check_kinds(sigmas: &[Sigma]) -> Result<(), Error> {
+    let kind = std::mem::discriminant::<Sigma>;
+    match sigmas.iter().find(|sigma| kind(sigma) != kind(&sigmas[0])) {
+        None => Ok(()),
+        Some(sigma) => Err(Error::Contradiction {
+            message: format!("sigma {sigma} measures distance in another way than {}", sigmas[0]),
+            hint: "write all of them in units of one kind: metres, kilometres and miles, or degrees".to_owned(),
+        }),
+    }
+}
+
 impl Tuner {
     /// A tuner that searches all parameters by itself for the best of a measure.
     #[must_use]
@@ -158,14 +170,8 @@ impl Tuner {
             Sigmas::Within(low, high) => vec![*low, *high],
             Sigmas::Exactly(sigmas) => sigmas.clone(),
         };
-        for sigma in &sigmas {
-            if places.metric(*sigma)? != places.metric(sigmas[0])? {
-                return Err(Error::Contradiction {
-                    message: format!("sigma {sigma} measures distance in another way than {}", sigmas[0]),
-                    hint: "write all of them in units of one kind: metres, kilometres and miles, or degrees".to_owned(),
-                });
-            }
-        }
+        sigmas.iter().try_for_each(|sigma| places.metric(*sigma).map(drop))?;
+        check_kinds(&sigmas)?;
         Ok(sigmas[0])
     }
 

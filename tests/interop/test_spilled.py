@@ -6,7 +6,9 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -152,6 +154,53 @@ def turned(table):
     """As many rows, elsewhere."""
     elsewhere = pa.array(-table["latitude"].to_numpy())
     return table.set_column(table.schema.get_field_index("latitude"), "latitude", elsewhere)
+
+
+def noisy(table, value):
+    """As many rows at the same places, with other values."""
+    noise = np.random.default_rng(0).normal(0.0, 10.0, table.num_rows)
+    return table.set_column(table.schema.get_field_index(value), value, pa.array(table[value].to_numpy() + noise))
+
+
+def nameless(pid, folder):
+    """Files in a folder that a process has open and that have no name."""
+    found = 0
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            target = os.readlink(link)
+            found += target.startswith(str(folder)) and target.endswith("(deleted)")
+    return found
+
+
+def have_read(pid):
+    """Bytes that a process has read so far."""
+    return int(Path(f"/proc/{pid}/io").read_text().split()[1])
+
+
+@pytest.mark.parametrize("role, value, sigma, files", [("test", "model", "500m", 3), ("train", "price", "500m", 3), ("test", "model", "1deg", 1)],
+                         ids=["predictions", "labels", "predictions by moments"])
+def test_65_values_that_change_without_a_trace(binary, country, spill, tmp_path, role, value, sigma, files):
+    """Issue 15: other values at the same places, in a file of the same size and time, after rows were counted and when the next look has begun: its
+    files on disk are there. The certificate was false and nothing was said."""
+    paths = {name: tmp_path / f"{name}.parquet" for name in ("sound", "noisy")}
+    table = pq.read_table(country / f"{role}.parquet")
+    for path, rows in zip(paths.values(), [table, noisy(table, value)]):
+        pq.write_table(rows, path, compression="none", use_dictionary=False, row_group_size=50_000, write_statistics=False)
+    other, copy, out = paths["noisy"].read_bytes(), tmp_path / "copy.parquet", tmp_path / "out.parquet"
+    shutil.copy(paths["sound"], copy)
+    before = copy.stat()
+    assert len(other) == before.st_size
+    process = started(command(binary, country, out, spill, **{role: copy, "sigma": sigma}))
+    while nameless(process.pid, spill) < files or have_read(process.pid) < 8 * 3 * TEST:
+        assert process.poll() is None
+    process.send_signal(signal.SIGSTOP)
+    with open(copy, "r+b") as file:
+        file.write(other)
+    os.utime(copy, ns=(before.st_atime_ns, before.st_mtime_ns))
+    process.send_signal(signal.SIGCONT)
+    process.stdout, process.stderr = (bytes(text) for text in process.communicate(timeout=PATIENCE))
+    assert_explained(process, 2, ["copy.parquet", "has other rows than when they were counted"], "run again")
+    assert not out.exists() and os.listdir(spill) == [] and left_behind(tmp_path) == []
 
 
 @pytest.mark.parametrize("role", ["test", "train"])

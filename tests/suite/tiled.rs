@@ -1,6 +1,6 @@
 //! All rows smoothed tile by tile: counted, cut, and each tile on its own.
 
-use geosmooth::partition::{Capacity, Census, Crowd, Moments, Partition, Role, Visit};
+use geosmooth::partition::{Capacity, Census, Checksums, Crowd, Moments, Partition, Role, RowHashes, Visit};
 use geosmooth::{Error, Places, Sigma, Smoothed, SmoothedTile, Smoother, TileContents, TileRows, smooth_tile};
 
 /// Some rows and their values.
@@ -57,8 +57,9 @@ impl Tiling<'_> {
 
     fn census(&self) -> Result<Census, Error> {
         let mut census = Census::new(self.sigma, self.targets.0.metric(self.sigma)?, self.cells);
-        census.add(self.targets.0, Role::ToPredict)?;
-        census.add(self.labelled.0, Role::Labelled)?;
+        for (role, (places, values)) in [(Role::ToPredict, self.targets), (Role::Labelled, self.labelled)] {
+            census.add_hashed(places, role, &RowHashes::of(places, &[values]))?;
+        }
         Ok(census)
     }
 
@@ -75,6 +76,7 @@ impl Tiling<'_> {
         let mut tiled = Tiled { smoothed, tiles, crowds: crowds.len() };
         for tile in 0..crowds.first().map_or(tiles as u32, |crowd| crowd.tiles().start) {
             let rows = self.rows(&visits, tile);
+            partition.check(tile as usize, &self.seen(&rows))?;
             let found = self.one_tile(&rows, partition)?;
             tiled.note(&rows.at_home, found);
         }
@@ -92,6 +94,17 @@ impl Tiling<'_> {
         }
     }
 
+    /// Checksums of the rows of a tile.
+    fn seen(&self, rows: &Rowed) -> Checksums {
+        let Rowed { home, guests, labelled, .. } = rows;
+        let mut seen = Checksums::default();
+        for (role, (places, values)) in [(Role::ToPredict, home), (Role::ToPredict, guests), (Role::Labelled, labelled)]
+        {
+            seen.add(role, &RowHashes::of(places, &[values]));
+        }
+        seen.with_label_weight(self.label_weight)
+    }
+
     fn one_tile(&self, rows: &Rowed, partition: &Partition) -> Result<SmoothedTile, Error> {
         let Rowed { home, guests, labelled, .. } = rows;
         let inside = (home.0.len() + guests.0.len()) as f64 + self.label_weight * labelled.0.len() as f64;
@@ -107,13 +120,15 @@ impl Tiling<'_> {
     }
 
     fn one_crowd(&self, visits: &Visits, crowd: &Crowd, tiled: &mut Tiled) -> Result<(), Error> {
-        let (mut moments, blueprint) = (Moments::default(), crowd.blueprint());
+        let (mut moments, mut seen, blueprint) = (Moments::default(), Checksums::default(), crowd.blueprint());
         for tile in crowd.tiles() {
             let Rowed { home, guests, labelled, .. } = self.rows(visits, tile);
             moments.add(blueprint, &home.0, Role::ToPredict, &[&home.1])?;
             moments.add_guests(blueprint, &guests.0, &[&guests.1])?;
             moments.add(blueprint, &labelled.0, Role::Labelled, &[&labelled.1])?;
+            seen.join(self.seen(&Rowed { home, guests, labelled, at_home: Vec::new() }));
         }
+        seen.check(crowd.counted())?;
         let field = moments.field(blueprint);
         for tile in crowd.tiles() {
             let Rowed { at_home, home, .. } = self.rows(visits, tile);

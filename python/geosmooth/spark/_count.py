@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from geosmooth._core import Census
+from geosmooth._core import Census, Checksums
 from geosmooth.spark._rows import Batch, Columns, Floats
 from geosmooth.spark._tree import joined
 
@@ -42,9 +42,11 @@ class Tally:
     """What some of the rows are like."""
 
     censuses: list[Census]
-    """Valid rows by place; one for each σ that is asked about."""
+    """Valid rows by place, with their checksums; one for each σ that is asked about."""
     ranges: dict[str, Range] = field(default_factory=dict)
     """Lowest and highest value of each role's columns."""
+    scored: Checksums = field(default_factory=Checksums)
+    """Rows with the truth that scores them."""
     invalid: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Rows that cannot take part, by frame and the first column that is to blame."""
     without_group: Counter[str] = field(default_factory=Counter)
@@ -76,6 +78,8 @@ class Tally:
             rows = batch.hashed()
             for census in self.censuses:
                 census.add(rows, role.labelled)
+            if batch.truth is not None:
+                self.scored.add(batch.with_truth(), False)
         except ValueError as wrong:
             self.problem = self.problem or f"{role.name}: {wrong}"
 
@@ -97,6 +101,7 @@ class Tally:
             census.join(more)
         for name, found in other.ranges.items():
             self.widen(name, found)
+        self.scored.join(other.scored)
         self.invalid += other.invalid
         self.without_group += other.without_group
         if len(self.groups) <= MOST_GROUPS:

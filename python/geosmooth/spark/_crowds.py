@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from geosmooth._core import Moments, Partition
+from geosmooth._core import THE_SAME_EACH_TIME, Checksums, Moments, Partition
 from geosmooth.spark._rows import Batch, Columns
 from geosmooth.spark._sources import HOME, LABELLED, TILE, split
 
 if TYPE_CHECKING:
+    from geosmooth._core import Rows
     from pyspark.sql import DataFrame
 
 FIELD = "__geosmooth_field"
@@ -25,6 +26,21 @@ FAN = 4
 """Moments that are joined at a time: each takes a quarter of a tile's memory at most, and a message of Arrow two gigabytes."""
 
 SCHEMA = "crowd int, part int, moments binary"
+
+
+@dataclass
+class Added:
+    """What rows of some tiles of a crowd add up to."""
+
+    moments: Moments
+    rows: Checksums
+    homes: dict[int, Checksums]
+    """Rows at home in each of these tiles: those that will be read off there."""
+
+    def join(self, other: Added) -> None:
+        self.moments.join(other.moments)
+        self.rows.join(other.rows)
+        self.homes |= other.homes
 
 
 @dataclass(frozen=True)
@@ -60,43 +76,61 @@ class Crowds:
             tile = key[0].as_py()
             crowd = self.of(tile)
             assert crowd is not None
-            blueprint, moments = self.partition.blueprint(crowd), Moments()
-            rows, labelled = split(members, self.columns)
-            home = members.column(HOME).to_numpy()[~members.column(LABELLED).to_numpy()]
-            moments.add(blueprint, rows.take(home).listed(self.groups), False)
-            moments.add_guests(blueprint, rows.take(~home).listed(self.groups))
-            moments.add(blueprint, labelled.listed(self.groups), True)
-            return packed(crowd, tile - self.partition.crowds[crowd][0], moments)
+            blueprint, moments, seen = self.partition.blueprint(crowd), Moments(), Checksums()
+            rows, labels = split(members, self.columns)
+            at_home = members.column(HOME).to_numpy()[~members.column(LABELLED).to_numpy()]
+            home, guests, labelled = (part.listed(self.groups) for part in (rows.take(at_home), rows.take(~at_home), labels))
+            moments.add(blueprint, home, False)
+            moments.add_guests(blueprint, guests)
+            moments.add(blueprint, labelled, True)
+            for part, is_labelled in ((home, False), (guests, False), (labelled, True)):
+                seen.add(part, is_labelled)
+            added = Added(moments, seen, {tile: checksums(home)})
+            return packed(crowd, tile - self.partition.crowds[crowd][0], added)
 
         return work
 
     def finisher(self) -> Any:
-        """Makes the field of a crowd of its moments, with the first and the last of its tiles."""
+        """Makes the field of a crowd of its moments, with the first and the last of its tiles, if all its rows are those that were counted."""
 
         def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 for row in batch.to_pylist():
                     first, end = self.partition.crowds[row["crowd"]]
-                    field = pickle.loads(row["moments"]).field(self.partition.blueprint(row["crowd"]))
+                    added: Added = pickle.loads(row["moments"])
+                    added.rows.check(self.partition.counted(row["crowd"]))
+                    field = added.moments.field(self.partition.blueprint(row["crowd"]))
                     found = {"first": pa.array([first], pa.int32()), "last": pa.array([end - 1], pa.int32())}
-                    yield pa.RecordBatch.from_pydict({**found, FIELD: pa.array([pickle.dumps(field)], pa.binary())})
+                    yield pa.RecordBatch.from_pydict({**found, FIELD: pa.array([pickle.dumps((field, added.homes))], pa.binary())})
 
         return work
 
-    def smoothed(self, crowd: int, home: pa.Table, field: bytes, c: float) -> Any:
-        """The results of rows that are at home in a tile of a crowd."""
+    def smoothed(self, crowd: int, tile: int, home: pa.Table, fields: pa.ChunkedArray, c: float) -> Any:
+        """The results of rows that are at home in a tile of a crowd, if they are those that were added up there."""
+        fields = fields.drop_null()
+        if len(fields) == 0:
+            raise ValueError(f"a crowd has none of the rows that were counted\nhint: {THE_SAME_EACH_TIME}")
+        field, homes = pickle.loads(fields[0].as_py())
         rows = Batch.of(home, self.columns).listed(self.groups)
-        return pickle.loads(field).smooth(self.partition.blueprint(crowd), c, rows)
+        checksums(rows).check(homes.get(tile, Checksums()))
+        return field.smooth(self.partition.blueprint(crowd), c, rows)
+
+
+def checksums(rows: Rows) -> Checksums:
+    """Those of rows to predict."""
+    seen = Checksums()
+    seen.add(rows, False)
+    return seen
 
 
 def joined(key: tuple[Any, ...], partial: pa.Table) -> pa.Table:
     """Makes one of some moments of a crowd."""
-    moments = Moments()
+    added = Added(Moments(), Checksums(), {})
     for value in partial.column("moments"):
-        moments.join(pickle.loads(value.as_py()))
-    return packed(key[0].as_py(), key[1].as_py(), moments)
+        added.join(pickle.loads(value.as_py()))
+    return packed(key[0].as_py(), key[1].as_py(), added)
 
 
-def packed(crowd: int, part: int, moments: Moments) -> pa.Table:
+def packed(crowd: int, part: int, added: Added) -> pa.Table:
     numbers = {"crowd": pa.array([crowd], pa.int32()), "part": pa.array([part], pa.int32())}
-    return pa.table({**numbers, "moments": pa.array([pickle.dumps(moments)], pa.binary())})
+    return pa.table({**numbers, "moments": pa.array([pickle.dumps(added)], pa.binary())})

@@ -27,7 +27,8 @@ def job(problem: Problem, tally: Tally, which: int, settings: TileSettings) -> J
     listed = len(tally.groups) <= MOST_GROUPS
     groups = sorted(tally.groups) if listed else []
     blueprint = laid_out(census, settings, ranges) if listed else None
-    wide = None if blueprint is None else Wide(problem, blueprint, settings, groups)
+    counted = census.checksums.with_label_weight(settings["label_weight"])
+    wide = None if blueprint is None else Wide(problem, blueprint, settings, groups, counted)
     try:
         partition = cut(census, settings, ranges, tasks(problem.test.sparkSession), crowds=listed)
     except MemoryError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from geosmooth._core import Blueprint, Census, Field, Moments
+from geosmooth._core import Blueprint, Census, Checksums, Field, Moments
 from geosmooth.spark._count import Range, Role
 from geosmooth.spark._request import Problem
 from geosmooth.spark._results import Added
@@ -52,6 +52,8 @@ class Wide:
     settings: TileSettings
     groups: list[str]
     """All groups there are; their numbers are their places here."""
+    counted: Checksums
+    """All rows that take part."""
 
     def run(self, finish: Any, schema: Any) -> DataFrame:
         """Adds all rows up, now, and gives what `finish` makes of each batch of rows and its results."""
@@ -60,17 +62,27 @@ class Wide:
 
     def smoothed(self, added: Added) -> DataFrame:
         """The rows to predict with their results."""
-        return self.run(added.to, added.schema(self.problem.test))
+        schema = added.schema(self.problem.test)
+        return self.run(added.to, schema).union(self.nothing_if_the_same(schema))
+
+    def nothing_if_the_same(self, schema: Any) -> DataFrame:
+        """No rows, but an error if the rows to predict are no longer those that were counted. This reads them once more, in the job in which results are read off:
+        tasks that read them off see some rows each, in whatever parts these come, and are not done together."""
+        ((frame, role), *_) = self.problem.frames
+        few = fewer(frame.mapInArrow(teller(role), SCHEMA), summing, SCHEMA)
+        return few.mapInArrow(judge(self.counted.with_label_weight(0.0)), schema)
 
     def field(self) -> Field:
-        """What all sources give to every row."""
+        """What all sources give to every row, if they are those that were counted."""
         partial: DataFrame | None = None
         for frame, role in self.problem.frames:
             added = frame.mapInArrow(adder(self, role), SCHEMA)
             partial = added if partial is None else partial.union(added)
         assert partial is not None
-        moments: Moments = pickle.loads(joined(partial, joiner(self.settings["memory"]), SCHEMA))
-        return moments.field(self.blueprint)
+        moments, seen = pickle.loads(joined(partial, joiner(self.settings["memory"]), SCHEMA))
+        seen.check(self.counted)
+        field: Field = moments.field(self.blueprint)
+        return field
 
 
 def check(moments: Moments, memory: int) -> None:
@@ -84,12 +96,14 @@ def adder(wide: Wide, role: Role) -> Any:
     blueprint, groups, memory = wide.blueprint, wide.groups, wide.settings["memory"]
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        moments = Moments()
+        moments, seen = Moments(), Checksums()
         for table in gathered(batches):
             rows = Batch.of(table, role.columns)
-            moments.add(blueprint, rows.take(rows.valid()).listed(groups), role.labelled)
+            valid = rows.take(rows.valid()).listed(groups)
+            moments.add(blueprint, valid, role.labelled)
+            seen.add(valid, role.labelled)
             check(moments, memory)
-        yield packed(moments)
+        yield packed((moments, seen))
 
     return work
 
@@ -106,20 +120,58 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
-def packed(moments: Moments) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(moments)], pa.binary())], ["moments"])
+def packed(told: tuple[Moments, Checksums] | Checksums) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(told)], pa.binary())], ["moments"])
 
 
 def joiner(memory: int) -> Any:
     """Makes one of many."""
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        moments = Moments()
+        moments, seen = Moments(), Checksums()
         for batch in batches:
             for value in batch.column(0):
-                moments.join(pickle.loads(value.as_py()))
+                more, others = pickle.loads(value.as_py())
+                moments.join(more)
+                seen.join(others)
                 check(moments, memory)
-        yield packed(moments)
+        yield packed((moments, seen))
+
+    return work
+
+
+def teller(role: Role) -> Any:
+    """Makes checksums of all batches of a task."""
+
+    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        seen = Checksums()
+        for batch in batches:
+            rows = Batch.of(batch, role.columns)
+            seen.add(rows.take(rows.valid()).rows(None), role.labelled)
+        yield packed(seen)
+
+    return work
+
+
+def summing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Makes one of many."""
+    yield packed(sum_of(batches))
+
+
+def sum_of(batches: Iterable[pa.RecordBatch]) -> Checksums:
+    seen = Checksums()
+    for batch in batches:
+        for value in batch.column(0):
+            seen.join(pickle.loads(value.as_py()))
+    return seen
+
+
+def judge(counted: Checksums) -> Any:
+    """Raises if rows are not those that were counted. There is nothing else to say."""
+
+    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        sum_of(batches).check(counted)
+        yield from ()
 
     return work
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geosmooth import _core
+from geosmooth._core import THE_SAME_EACH_TIME
 
 if TYPE_CHECKING:
     from geosmooth._core import Rows
@@ -80,17 +81,31 @@ class Batch:
 
     def rows(self, groups: NDArray[np.uint32] | None) -> Rows:
         """As the core takes them, with these numbers for groups."""
-        return {"axes": self.axes, "groups": groups, "values": self.values}
+        return {"axes": self.axes, "groups": groups, "keys": self.hashes(), "values": self.values}
+
+    def known(self) -> Floats:
+        """The truth of rows that must have one."""
+        assert self.truth is not None
+        return self.truth
+
+    def with_truth(self) -> Rows:
+        """With the truth among the values: what scores are made of."""
+        return {**self.rows(None), "values": [*self.values, self.known()]}
+
+    def hashes(self) -> NDArray[np.uint64] | None:
+        """A hash of each row's group that is the same on every machine."""
+        if self.keys is None:
+            return None
+        coded = pc.dictionary_encode(self.keys)
+        hashes = np.array([hashed(key.as_py()) for key in coded.dictionary], dtype=np.uint64)
+        found: NDArray[np.uint64] = hashes[coded.indices.to_numpy(zero_copy_only=False)]
+        return found
 
     def hashed(self) -> Rows:
-        """As the core takes them, groups by a hash that is the same on every machine: good for counting, where those that share a
-        number are only thought to touch."""
-        if self.keys is None:
-            return self.rows(None)
-        coded = pc.dictionary_encode(self.keys)
-        hashes = np.array([crc32(key.as_py().encode()) for key in coded.dictionary], dtype=np.uint32)
-        return self.rows(hashes[coded.indices.to_numpy(zero_copy_only=False)])
-
+        """As the core takes them, groups by a part of their hashes: good for counting, where those that share a number are only thought to touch."""
+        rows = self.rows(None)
+        keys = rows["keys"]
+        return rows if keys is None else {**rows, "groups": keys.astype(np.uint32)}
 
     def listed(self, groups: Sequence[str]) -> Rows:
         """As the core takes them, groups by their places in a list of all."""
@@ -102,7 +117,7 @@ class Batch:
         return self.rows(codes.to_numpy(zero_copy_only=False).astype(np.uint32))
 
 
-UNCOUNTED_GROUP = "a row has a group that none had when rows were counted\nhint: rows must be the same each time that they are computed"
+UNCOUNTED_GROUP = f"a row has a group that none had when rows were counted\nhint: {THE_SAME_EACH_TIME}"
 
 
 def numbered(batches: Sequence[Batch]) -> list[Rows]:
@@ -113,6 +128,11 @@ def numbered(batches: Sequence[Batch]) -> list[Rows]:
     codes = pc.dictionary_encode(keys).indices.to_numpy(zero_copy_only=False).astype(np.uint32)
     ends = np.cumsum([len(batch.keys) for batch in batches])
     return [batch.rows(part) for batch, part in zip(batches, np.split(codes, ends[:-1]), strict=True)]
+
+
+def hashed(text: str) -> int:
+    """64 bits of a text."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest())
 
 
 def numbers(column: Any) -> Floats:

@@ -10,10 +10,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from geosmooth.spark._rows import Floats, numbers
+from geosmooth._core import THE_SAME_EACH_TIME, Checksums
+from geosmooth.spark._rows import Batch, Columns, Floats
 
 NAMES = ("n", "y", "yy", "rr", "rs", "ss")
-SCHEMA = "prediction int, " + ", ".join(f"{name} double" for name in NAMES)
+HALVES = ("low", "high")
+"""Halves of 64 bits: sums of these do not overflow."""
+MASK = (1 << 32) - 1
+SCHEMA = "prediction int, " + ", ".join([*(f"{name} double" for name in NAMES), *(f"{name} bigint" for name in HALVES)])
 
 
 @dataclass(frozen=True)
@@ -45,23 +49,35 @@ class Sums:
         return 1 - error / (self.yy - self.y * self.y / self.n)
 
 
-def tallied(truth: str, predictions: Sequence[str], centre: float) -> Any:
-    """Makes the sums of rows that were smoothed with c = 1. The truth is taken from a centre, so that its spread does not drown in its size."""
+def tallied(columns: Columns, centre: float) -> Any:
+    """Makes the sums of rows that were smoothed with c = 1, with what is to show that they are those that were counted. The truth is taken from a centre, so that
+    its spread does not drown in its size."""
 
     def finish(rows: Any, smoothed: dict[str, Any] | None, valid: Any = None) -> pa.Table:
         if smoothed is None:
             return table([])
         kept = rows if valid is None else rows.filter(pa.array(valid))
-        label = numbers(kept.column(truth)) - centre
-        before = [numbers(kept.column(name)) - centre for name in predictions]
+        scored, seen = Batch.of(kept, columns), Checksums()
+        seen.add(scored.with_truth(), False)
+        label = scored.known() - centre
+        before = [values - centre for values in scored.values]
         after = [means - centre for means in smoothed["values"]]
-        return table([Sums.of(label, *pair) for pair in zip(before, after, strict=True)])
+        return table([Sums.of(label, *pair) for pair in zip(before, after, strict=True)], seen)
 
     return finish
 
 
-def table(sums: Sequence[Sums]) -> pa.Table:
+def table(sums: Sequence[Sums], seen: Checksums | None = None) -> pa.Table:
     """A line for each prediction."""
     columns = {"prediction": pa.array(range(len(sums)), pa.int32())}
     columns |= {name: pa.array([getattr(line, name) for line in sums], pa.float64()) for name in NAMES}
+    hashes = 0 if seen is None else seen.sums[0]
+    halves = zip(HALVES, (hashes & MASK, hashes >> 32), strict=True)
+    columns |= {name: pa.array([half] * len(sums), pa.int64()) for name, half in halves}
     return pa.table(columns)
+
+
+def check(low: int, high: int, counted: Checksums) -> None:
+    """Raises if the rows that were scored are not those that were counted."""
+    if (low + (high << 32)) % (1 << 64) != counted.sums[0]:
+        raise ValueError(f"the rows that were scored are not those that were counted\nhint: {THE_SAME_EACH_TIME}")

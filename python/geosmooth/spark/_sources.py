@@ -26,7 +26,8 @@ def source_batch(
 
 
 def split(sources: pa.Table, columns: Columns) -> list[Batch]:
-    """Rows to predict and labelled rows among the sources of a tile."""
+    """Rows to predict and labelled rows among what a tile needs."""
+    sources = sources.filter(sources.column(LABELLED).is_valid())
     axes, values = tuple(f"a{k}" for k in range(len(columns.axes))), tuple(f"v{k}" for k in range(len(columns.values)))
     group = None if columns.group is None else "key"
     if sources.num_rows == 0:

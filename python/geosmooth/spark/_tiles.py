@@ -88,10 +88,13 @@ class Tiles:
         return home.groupBy(TILE).cogroup(self.sources(frames).groupBy(TILE)).applyInArrow(work, schema)
 
     def sources(self, frames: list[tuple[DataFrame, Role]]) -> DataFrame:
-        """What tiles need besides the rows at home: rows of their own, or the field of their crowd."""
+        """What tiles need besides the rows at home: rows of their own, or the field of their crowd. Each has a line at least, so that a tile
+        whose rows are all gone is noticed too."""
         width, schema = len(self.problem.predictions), self.source_schema()
         partition = self.partition
         near = together(frame.mapInArrow(guests(partition, role, width), schema) for frame, role in frames)
+        every = self.problem.test.sparkSession.range(0, len(partition.tiles), 1, 1).selectExpr(f"cast(id as int) as {TILE}")
+        near = near.unionByName(every, allowMissingColumns=True)
         if not partition.crowds:
             return near
         members = together(frame.mapInArrow(members_of_crowds(partition, role, width), schema) for frame, role in frames)
@@ -199,12 +202,13 @@ def smoother(tiles: Tiles, columns: Columns, finish: Any) -> Any:
 
     def work(key: tuple[Any, ...], home: pa.Table, sources: pa.Table) -> pa.Table:
         mine, tile = home.drop_columns([TILE]), key[0].as_py()
-        if tile < 0 or home.num_rows == 0:
+        if tile < 0:
             return finish(mine, None)
-        if FIELD in sources.column_names and (crowd := crowds.of(tile)) is not None:
-            return finish(mine, crowds.smoothed(crowd, mine, sources.column(FIELD)[0].as_py(), settings["c"]))
-        at_home, near, labelled = numbered([Batch.of(mine, columns), *split(sources, columns)])
-        smoothed = partition.smooth(settings, at_home, near, labelled, ranges)
-        return finish(mine, smoothed)
+        if (crowd := crowds.of(tile)) is not None:
+            smoothed = crowds.smoothed(crowd, tile, mine, sources.column(FIELD), settings["c"])
+        else:
+            at_home, near, labelled = numbered([Batch.of(mine, columns), *split(sources, columns)])
+            smoothed = partition.smooth(settings, tile, at_home, near, labelled, ranges)
+        return finish(mine, smoothed if mine.num_rows else None)
 
     return work

@@ -14,7 +14,7 @@ from geosmooth._results import Choice
 from geosmooth.spark._count import Tally, count
 from geosmooth.spark._jobs import job
 from geosmooth.spark._request import Places, Problem, chosen, listed, places, refused
-from geosmooth.spark._scores import NAMES, SCHEMA, Sums, tallied
+from geosmooth.spark._scores import HALVES, NAMES, SCHEMA, Sums, check, tallied
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -82,6 +82,7 @@ def tune(
         for weight in weights:
             more = {"sigma": sigma, "c": 1.0, "label_weight": weight if train is not None else None}
             understood = refused(asked | more, {"validation": validation, "train": train})
+    _core.check_kinds([str(sigma) for sigma in sigma_grid])
     where = places({}, validation, lat, lon, index, group)
     trials = Trials(validation, train, predictions, label, where, str(memory_per_task), understood["tolerance"])
     found = trials.run([str(sigma) for sigma in sigma_grid], weights if train is not None else [0.0], on_invalid)
@@ -144,9 +145,12 @@ class Trials:
         }
         problem = self.problem if weight > 0 else self.problem.alone
         low, high = tally.truth(str(problem.truth))
-        finish = tallied(str(problem.truth), problem.predictions, 0.5 * low + 0.5 * high)
+        finish = tallied(problem.role.columns, 0.5 * low + 0.5 * high)
         lines = job(problem, tally, which, settings).run(finish, SCHEMA)
-        totals = lines.groupBy("prediction").agg(*(functions.sum(name).alias(name) for name in NAMES)).collect()
+        sums = (functions.sum(name).alias(name) for name in (*NAMES, *HALVES))
+        totals = lines.groupBy("prediction").agg(*sums).collect()
+        for row in totals:
+            check(row["low"], row["high"], tally.scored)
         found = {row["prediction"]: Sums(*(row[name] for name in NAMES)) for row in totals}
         if not found or found[0].n < 2:
             raise ValueError("fewer than two rows to tune on\nhint: give more rows as validation; hundreds are better than tens")

@@ -5,7 +5,7 @@ use super::tiles::Shelves;
 use crate::cli::smooth::results::Results;
 use crate::engine::Progress;
 use crate::error::Error;
-use crate::partition::{Crowd, Field, Moments, Role};
+use crate::partition::{Checksums, Crowd, Field, Moments, Role};
 
 impl Streamed<'_> {
     /// Smooths the tiles of a crowd.
@@ -28,7 +28,7 @@ impl Streamed<'_> {
 
     /// What the rows of all its tiles add up to.
     fn field_of(&self, shelves: &Shelves, crowd: &Crowd) -> Result<Field, Error> {
-        let (mut moments, blueprint) = (Moments::default(), crowd.blueprint());
+        let (mut moments, mut rows, blueprint) = (Moments::default(), Checksums::default(), crowd.blueprint());
         for tile in crowd.tiles() {
             let home = self.take(shelves.home.read(tile as usize)?)?;
             moments.add(blueprint, &home.places, Role::ToPredict, &home.columns())?;
@@ -36,8 +36,12 @@ impl Streamed<'_> {
             moments.add_guests(blueprint, &guests.places, &guests.columns())?;
             let labelled = self.take(shelves.labelled.read(tile as usize)?)?;
             moments.add(blueprint, &labelled.places, Role::Labelled, &labelled.columns())?;
+            home.note(Role::ToPredict, &mut rows);
+            guests.note(Role::ToPredict, &mut rows);
+            labelled.note(Role::Labelled, &mut rows);
             self.check_nodes(&moments)?;
         }
+        self.told_as_disk(rows.check(crowd.counted()))?;
         Ok(moments.field(blueprint))
     }
 }

@@ -19,7 +19,7 @@ use crate::cli::table::Table;
 use crate::engine::Progress;
 use crate::error::{Error, bytes};
 use crate::io::{Budget, Input, Spill, free_space};
-use crate::partition::{Blueprint, Census, Partition, Role};
+use crate::partition::{Blueprint, Census, Checksums, Partition, Role, RowHashes};
 use crate::points::Places;
 use crate::report::number;
 use crate::score::Tally;
@@ -217,23 +217,27 @@ impl Streamed<'_> {
         }
     }
 
-    /// Reads all rows of some roles again; they were valid when they were counted.
+    /// Reads all rows of some roles again, which must be those that were counted, and were valid then.
     fn each_row(
         &self,
+        counted: &Counted,
         progress: &dyn Progress,
         roles: &[Role],
         mut work: impl FnMut(&Table, usize, Role) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let (mut reader, mut invalid) = (self.args.data.reader_of(self.inputs, self.caller), None);
         for role in roles {
-            let work = |table: &Table, first: usize| match work(table, first, *role) {
-                Err(Error::Uncounted { .. }) => Err(self.changed(*role)),
-                done => done,
+            let mut seen = Checksums::default();
+            let work = |table: &Table, first: usize| {
+                seen.add(*role, &hashes(table));
+                self.told_as_file(*role, work(table, first, *role))
             };
             self.each_part(*role, &mut reader, &mut invalid, progress, work)?;
+            // Somebody writes to the file.
+            invalid.take().map_or(Ok(()), Err)?;
+            self.told_as_file(*role, seen.check_role(*role, &counted.census.checksums()))?;
         }
-        // Somebody writes to the file.
-        invalid.map_or(Ok(()), Err)
+        Ok(())
     }
 
     /// Where results go until they are in order.
@@ -278,14 +282,15 @@ impl Streamed<'_> {
         }
     }
 
-    /// Rows that were not there when they were counted, though the system tells of no change.
-    fn changed(&self, role: Role) -> Error {
+    /// Says of which file rows are not those that were counted, though the system tells of no change.
+    fn told_as_file<T>(&self, role: Role, done: Result<T, Error>) -> Result<T, Error> {
+        let Err(Error::Uncounted { .. } | Error::Changed { .. }) = done else { return done };
         let input = self.input(role).unwrap_or(&self.inputs.test);
-        Error::File {
+        Err(Error::File {
             path: input.path().to_owned(),
-            problem: "has other rows than before".to_owned(),
-            hint: "run again once nobody writes to it; nothing was written".to_owned(),
-        }
+            problem: "has other rows than when they were counted".to_owned(),
+            hint: "somebody writes to it: run again once nobody does, or on a copy; nothing was written".to_owned(),
+        })
     }
 
     /// Scores before and after, where the rows to predict have the label.
@@ -320,6 +325,12 @@ impl Streamed<'_> {
     }
 }
 
+/// What rows are checked by.
+fn hashes(table: &Table) -> RowHashes<'_> {
+    let columns: Vec<&[f64]> = table.columns.iter().map(Vec::as_slice).collect();
+    RowHashes::of(&table.places, &columns)
+}
+
 /// Adds so many rows to those that an error counts.
 fn count_more(invalid: &mut Option<Error>, rows: usize) {
     if let Some(Error::InvalidRows { count, .. }) = invalid {
@@ -330,7 +341,7 @@ fn count_more(invalid: &mut Option<Error>, rows: usize) {
 impl Counted {
     fn add(&mut self, table: &Table, role: Role) -> Result<(), Error> {
         self.skipped += table.skipped();
-        self.census.add(&table.places, role)?;
+        self.census.add_hashed(&table.places, role, &hashes(table))?;
         let range = |column: &Vec<f64>| {
             column.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (x.min(low), x.max(high)))
         };

@@ -29,17 +29,17 @@ impl Streamed<'_> {
     ) -> Result<(Results, Shape), Error> {
         let spilled_bytes = self.bytes_of_results(counted);
         self.check_space(spilled_bytes)?;
-        let moments = self.add_up(blueprint)?;
+        let moments = self.add_up(counted, blueprint)?;
         let node_bytes = moments.bytes();
-        let results = self.read_off(blueprint, &moments.field(blueprint))?;
+        let results = self.read_off(counted, blueprint, &moments.field(blueprint))?;
         Ok((results, Shape::Moments { node_bytes, spilled_bytes }))
     }
 
-    fn add_up(&self, blueprint: &Blueprint) -> Result<Moments, Error> {
+    fn add_up(&self, counted: &Counted, blueprint: &Blueprint) -> Result<Moments, Error> {
         let phase = self.caller.phase("moments");
         phase.start(self.inputs.rows() as u64);
         let mut moments = Moments::default();
-        self.each_row(&*phase, &[Role::ToPredict, Role::Labelled], |table, _, role| {
+        self.each_row(counted, &*phase, &[Role::ToPredict, Role::Labelled], |table, _, role| {
             let columns: Vec<&[f64]> = table.columns.iter().map(Vec::as_slice).collect();
             moments.add(blueprint, &table.places, role, &columns)?;
             self.check_nodes(&moments)
@@ -56,11 +56,11 @@ impl Streamed<'_> {
         Ok(())
     }
 
-    fn read_off(&self, blueprint: &Blueprint, field: &Field) -> Result<Results, Error> {
+    fn read_off(&self, counted: &Counted, blueprint: &Blueprint, field: &Field) -> Result<Results, Error> {
         let phase = self.caller.phase("smooth");
         phase.start(self.inputs.test.rows() as u64);
         let mut results = self.results()?;
-        self.each_row(&*phase, &[Role::ToPredict], |table, first_row, _| {
+        self.each_row(counted, &*phase, &[Role::ToPredict], |table, first_row, _| {
             let columns: Vec<&[f64]> = table.columns.iter().map(Vec::as_slice).collect();
             let smoothed = field.smooth(blueprint, self.c, &table.places, &columns)?;
             let rows: Vec<f64> = (0..table.places.len()).map(|at| (first_row + table.row(at)) as f64).collect();

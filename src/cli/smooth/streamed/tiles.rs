@@ -4,7 +4,7 @@ use super::{Counted, SHARE_OF_BUFFERS, Shape, Streamed};
 use crate::cli::smooth::results::Results;
 use crate::error::Error;
 use crate::io::{CoordinateRequest, Spill};
-use crate::partition::{Capacity, Partition, Role};
+use crate::partition::{Capacity, Checksums, Partition, Role, RowHashes};
 use crate::points::Places;
 use crate::smoother::{SmoothedTile, TileContents, TileRows, smooth_tile};
 
@@ -40,7 +40,7 @@ impl Streamed<'_> {
         let record = (2 + self.axes() + self.inputs.predictions.len()) as u64;
         let spilled_bytes = 8 * rows * record + self.bytes_of_results(counted);
         self.check_space(spilled_bytes)?;
-        let shelves = self.shelve(partition)?;
+        let shelves = self.shelve(counted, partition)?;
         let mut results = self.results()?;
         let phase = self.caller.phase("smooth");
         phase.start(counted.census.rows().0);
@@ -70,7 +70,7 @@ impl Streamed<'_> {
     }
 
     /// Puts every row on the shelves of the tiles that it is in.
-    fn shelve(&self, partition: &Partition) -> Result<Shelves, Error> {
+    fn shelve(&self, counted: &Counted, partition: &Partition) -> Result<Shelves, Error> {
         let phase = self.caller.phase("spill");
         phase.start(self.inputs.rows() as u64);
         let (folder, axes, columns) = (self.spill_folder(), self.axes(), self.inputs.predictions.len());
@@ -82,7 +82,7 @@ impl Streamed<'_> {
             guests: create(2 + axes + columns)?,
             labelled: create(2 + axes + 1)?,
         };
-        self.each_row(&*phase, &[Role::ToPredict, Role::Labelled], |table, first_row, role| {
+        self.each_row(counted, &*phase, &[Role::ToPredict, Role::Labelled], |table, first_row, role| {
             let mut record = Vec::new();
             for visit in partition.visits(&table.places, role)? {
                 let at = visit.row as usize;
@@ -110,6 +110,11 @@ impl Streamed<'_> {
     ) -> Result<(Vec<f64>, SmoothedTile), Error> {
         let taken = |spill: &Spill| self.take(spill.read(tile)?);
         let (home, guests, labelled) = (taken(&shelves.home)?, taken(&shelves.guests)?, taken(&shelves.labelled)?);
+        let mut rows = Checksums::default();
+        home.note(Role::ToPredict, &mut rows);
+        guests.note(Role::ToPredict, &mut rows);
+        labelled.note(Role::Labelled, &mut rows);
+        self.told_as_disk(partition.check(tile, &rows))?;
         let columns = [&home, &guests, &labelled].map(Taken::columns);
         let weight =
             (home.places.len() + guests.places.len()) as f64 + self.recipe.label_weight * labelled.places.len() as f64;
@@ -122,6 +127,16 @@ impl Streamed<'_> {
         };
         let smoothed = smooth_tile(&self.smoother, &contents, self.args.certificate, &())?;
         Ok((home.rows, smoothed))
+    }
+
+    /// What was read was sound when it was put on the shelves: if it is not what comes back, the disk is to blame.
+    pub(super) fn told_as_disk(&self, checked: Result<(), Error>) -> Result<(), Error> {
+        checked.map_err(|changed| Error::Io {
+            action: "cannot read back what was spilled to",
+            path: self.spill_folder(),
+            source: std::io::Error::new(std::io::ErrorKind::InvalidData, changed.to_string()),
+            hint: "the disk does not give back what was written to it: choose another folder with --spill-dir",
+        })
     }
 
     /// The rows of a shelf.
@@ -151,5 +166,10 @@ pub(super) struct Taken {
 impl Taken {
     pub(super) fn columns(&self) -> Vec<&[f64]> {
         self.columns.iter().map(Vec::as_slice).collect()
+    }
+
+    /// Notes what came back from disk, to be compared with what was counted.
+    pub(super) fn note(&self, role: Role, rows: &mut Checksums) {
+        rows.add(role, &RowHashes::of(&self.places, &self.columns()));
     }
 }

@@ -1,0 +1,250 @@
+//! Whether rows are the same each time that they are read: how many there are, and what hashes of them add up to, in whatever order they come.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::census::Role;
+use crate::error::Error;
+use crate::points::Places;
+
+/// How many rows there are, and the sum of their hashes modulo 2⁶⁴.
+///
+/// A row that changes in a single number always has another hash. Of all other changes one in 2⁶⁴, 5·10⁻²⁰, goes unnoticed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checksum {
+    rows: u64,
+    sum: u64,
+}
+
+impl Checksum {
+    /// Rows that were added.
+    #[must_use]
+    pub fn rows(self) -> u64 {
+        self.rows
+    }
+
+    /// Their hashes, added up modulo 2⁶⁴.
+    #[must_use]
+    pub fn sum(self) -> u64 {
+        self.sum
+    }
+
+    /// Adds a row by its hash.
+    pub(super) fn add(&mut self, hash: u64) {
+        self.join(Self { rows: 1, sum: hash });
+    }
+
+    fn join(&mut self, other: Self) {
+        self.rows += other.rows;
+        self.sum = self.sum.wrapping_add(other.sum);
+    }
+}
+
+/// Checksums of rows to predict and of labelled rows.
+///
+/// # Examples
+/// ```
+/// use geosmooth::Places;
+/// use geosmooth::partition::{Checksums, Role, RowHashes};
+///
+/// let seen = |places: &Places, predictions: &[f64]| {
+///     let mut seen = Checksums::default();
+///     seen.add(Role::ToPredict, &RowHashes::of(places, &[predictions]));
+///     seen
+/// };
+/// let counted = seen(&Places::index(vec![vec![1.0, 2.0]])?, &[10.0, 20.0]);
+/// let elsewhere = Places::index(vec![vec![2.0, 1.0]])?;
+/// assert!(seen(&elsewhere, &[20.0, 10.0]).check(&counted).is_ok(), "rows have no order");
+/// assert!(seen(&elsewhere, &[10.0, 20.0]).check(&counted).is_err(), "values have changed places");
+/// # Ok::<(), geosmooth::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checksums {
+    to_predict: Checksum,
+    labelled: Checksum,
+}
+
+impl Checksums {
+    /// Those of rows of one role, and of none of the other.
+    pub(super) fn only(role: Role, rows: Checksum) -> Self {
+        match role {
+            Role::ToPredict => Self { to_predict: rows, ..Self::default() },
+            Role::Labelled => Self { labelled: rows, ..Self::default() },
+        }
+    }
+
+    /// Adds rows.
+    pub fn add(&mut self, role: Role, rows: &RowHashes) {
+        self.join(Self::only(role, rows.sum()));
+    }
+
+    /// Adds the rows of others.
+    pub fn join(&mut self, other: Self) {
+        self.to_predict.join(other.to_predict);
+        self.labelled.join(other.labelled);
+    }
+
+    /// That of one role.
+    #[must_use]
+    pub fn of(&self, role: Role) -> Checksum {
+        match role {
+            Role::ToPredict => self.to_predict,
+            Role::Labelled => self.labelled,
+        }
+    }
+
+    /// What takes part with this label weight: labels of weight zero are not read.
+    #[must_use]
+    pub fn with_label_weight(self, weight: f64) -> Self {
+        if weight > 0.0 { self } else { Self::only(Role::ToPredict, self.to_predict) }
+    }
+
+    /// Whether these are the rows that were counted.
+    ///
+    /// # Errors
+    /// If they are not: somebody has changed them, or they are computed and come out otherwise each time.
+    pub fn check(&self, counted: &Self) -> Result<(), Error> {
+        [Role::ToPredict, Role::Labelled].into_iter().try_for_each(|role| self.check_role(role, counted))
+    }
+
+    /// The same for one role.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn check_role(&self, role: Role, counted: &Self) -> Result<(), Error> {
+        let (found, counted) = (self.of(role), counted.of(role));
+        if found == counted {
+            return Ok(());
+        }
+        let what = match role {
+            Role::ToPredict => "rows to predict",
+            Role::Labelled => "labelled rows",
+        };
+        Err(Error::Changed { what, found: found.rows, counted: counted.rows })
+    }
+}
+
+/// A hash of each of some rows: of all that enters a sum, bit for bit, which is its group, its place and its values.
+#[derive(Clone, Debug)]
+pub struct RowHashes<'a> {
+    keys: Vec<u64>,
+    columns: Vec<&'a [f64]>,
+    rows: usize,
+}
+
+/// Where hashes begin: the fraction of the golden ratio.
+const START: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Rows that one task adds up at least.
+const PIECE: usize = 1 << 12;
+
+impl<'a> RowHashes<'a> {
+    /// Those of rows at these places, with these values. Groups go by their numbers.
+    #[must_use]
+    pub fn of(places: &'a Places, values: &[&'a [f64]]) -> Self {
+        let keys = if places.has_groups() {
+            (0..places.len()).map(|row| u64::from(places.group(row))).collect()
+        } else {
+            Vec::new()
+        };
+        let columns = places.axes().iter().map(Vec::as_slice).chain(values.iter().copied()).collect();
+        Self { keys, columns, rows: places.len() }
+    }
+
+    /// The same where the number of a group means nothing elsewhere: with a key of the group of each row instead.
+    ///
+    /// # Errors
+    /// If there is not one for each row.
+    pub fn with_keys(self, keys: Vec<u64>) -> Result<Self, Error> {
+        if keys.len() != self.rows {
+            return Err(Error::Length { what: "the keys of groups", found: keys.len(), expected: self.rows });
+        }
+        Ok(Self { keys, ..self })
+    }
+
+    /// That of one row.
+    pub(super) fn row(&self, row: usize) -> u64 {
+        let start = self.keys.get(row).map_or(START, |key| mixed(START ^ key));
+        self.columns.iter().fold(start, |hash, column| mixed(hash ^ column[row].to_bits()))
+    }
+
+    fn sum(&self) -> Checksum {
+        let piece = |rows: std::ops::Range<usize>| rows.map(|row| self.row(row)).fold(0, u64::wrapping_add);
+        let pieces = (0..self.rows).into_par_iter().step_by(PIECE);
+        let sum = pieces.map(|start| piece(start..self.rows.min(start + PIECE))).reduce(|| 0, u64::wrapping_add);
+        Checksum { rows: self.rows as u64, sum }
+    }
+}
+
+/// A number whose bits all depend on all bits of another, and which no two others share: the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+fn mixed(bits: u64) -> u64 {
+    let bits = bits.wrapping_add(START);
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROWS: usize = 3 * PIECE + 7;
+
+    fn columns() -> [Vec<f64>; 3] {
+        [0.754_877_666, 0.569_840_291, 1.0].map(|factor| (0..ROWS).map(|i| (i as f64 * factor).fract()).collect())
+    }
+
+    fn seen([x, y, value]: &[Vec<f64>; 3], groups: Option<Vec<u32>>) -> Checksums {
+        let places = Places::index(vec![x.clone(), y.clone()]).unwrap();
+        let places = match groups {
+            Some(groups) => places.with_groups(groups).unwrap(),
+            None => places,
+        };
+        let mut seen = Checksums::default();
+        seen.add(Role::Labelled, &RowHashes::of(&places, &[value]));
+        seen
+    }
+
+    #[test]
+    fn every_number_of_a_row_counts_and_their_order_too() {
+        let (sound, groups) = (columns(), |row: usize| (0..ROWS).map(|at| u32::from(at == row)).collect::<Vec<_>>());
+        let (counted, grouped) = (seen(&sound, None), seen(&sound, Some(groups(ROWS))));
+        assert!(seen(&sound, None).check(&counted).is_ok() && grouped.check(&counted).is_err());
+        for row in [0, PIECE, ROWS - 1] {
+            for column in 0..3 {
+                let mut changed = sound.clone();
+                changed[column][row] = f64::from_bits(changed[column][row].to_bits() ^ 1);
+                let error = seen(&changed, None).check(&counted).unwrap_err();
+                assert!(matches!(error, Error::Changed { what: "labelled rows", .. }), "{error}");
+                let mut swapped = sound.clone();
+                swapped[column].swap(row, ROWS / 2);
+                assert_eq!(seen(&swapped, None).check(&counted).is_err(), column < 2, "values are all alike");
+            }
+            assert!(seen(&sound, Some(groups(row))).check(&grouped).is_err());
+        }
+        let [x, y, value] = sound;
+        assert!(seen(&[y, x, value], None).check(&counted).is_err(), "axes are not alike");
+    }
+
+    #[test]
+    fn rows_that_are_added_twice_or_not_at_all_are_missed() {
+        let (all, nothing) = (seen(&columns(), None), Checksums::default());
+        let mut twice = all;
+        twice.join(all);
+        for (found, counted) in [(twice, all), (nothing, all), (all, nothing)] {
+            assert!(found.check(&counted).is_err() && found.check_role(Role::ToPredict, &counted).is_ok());
+        }
+        assert_eq!(all.with_label_weight(0.0), nothing);
+        assert_eq!(all.with_label_weight(0.1), all);
+        assert_eq!(all.of(Role::Labelled).rows(), ROWS as u64);
+    }
+
+    #[test]
+    fn keys_stand_for_groups_whose_numbers_mean_nothing() {
+        let places = |groups: [u32; 2]| Places::index(vec![vec![1.0, 2.0]]).unwrap().with_groups(groups.into());
+        let (here, there) = (places([0, 1]).unwrap(), places([7, 3]).unwrap());
+        let with = |places, keys: [u64; 2]| RowHashes::of(places, &[]).with_keys(keys.into()).unwrap().sum();
+        assert_eq!(with(&here, [5, 9]), with(&there, [5, 9]));
+        assert_ne!(with(&here, [5, 9]), with(&here, [9, 5]));
+        assert!(RowHashes::of(&here, &[]).with_keys(vec![1]).is_err());
+    }
+}
