@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::budget::{Budget, Taken};
 use super::guard::{Surveyed, guarded, ours};
 use super::input::{ArrowTable, Input, ParquetFile, Piece, Source, type_name};
-use super::key::{as_keys, strict_cast};
+use super::key::strict_cast;
 use crate::error::Error;
 
 /// A column of numbers; what was null is NaN.

@@ -21,7 +21,7 @@ pub enum Role {
 /// A cube of space, for some of the groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Cell {
-    /// Groups modulo [`GROUPS`]: those that share a number are only thought to touch.
+    /// Groups modulo the number of classes: those that share a class are only thought to touch.
     pub(crate) group: i64,
     /// Its number along each axis that spans the space.
     pub(crate) cube: [i64; 3],
@@ -49,8 +49,10 @@ impl Count {
     }
 }
 
-/// Groups that cells tell apart.
-const GROUPS: u32 = 4096;
+/// Groups that cells tell apart at most, a power of two.
+const MOST_CLASSES: usize = 4096;
+/// Cells that there are to be for each of these classes at least, so that cubes stay narrow where groups are many.
+const CELLS_OF_A_CLASS: usize = 64;
 /// Farthest cube from zero along an axis: all numbers up to it are exact.
 const FARTHEST: f64 = (1_u64 << 40) as f64;
 /// Cubes of the sphere are at most a sixteenth of its radius wide, however wide σ is: those who ask how far rows are apart need to know better than by halves of it.
@@ -69,6 +71,8 @@ pub struct Census {
     level: i32,
     cells: FxHashMap<Cell, Checksums>,
     most: usize,
+    /// Classes of groups.
+    classes: u32,
 }
 
 impl Census {
@@ -80,7 +84,8 @@ impl Census {
     pub fn new(sigma: Sigma, metric: Metric, most: usize) -> Self {
         let level = width(sigma, metric).log2().floor() as i32;
         let level = if metric == Metric::Sphere { level.min(WIDEST_ON_THE_SPHERE) } else { level };
-        Self { metric, level, cells: FxHashMap::default(), most: most.max(1) }
+        let classes = (most / CELLS_OF_A_CLASS).clamp(1, MOST_CLASSES).next_power_of_two() as u32;
+        Self { metric, level, cells: FxHashMap::default(), most: most.max(1), classes }
     }
 
     /// Counts rows. Of their values nothing is known afterwards.
@@ -110,7 +115,7 @@ impl Census {
         }
         let count = |rows: std::ops::Range<usize>| {
             let mut counts: FxHashMap<Cell, Checksum> = FxHashMap::default();
-            for (row, cell) in rows.clone().zip(cells(places, metric, self.side(), rows)) {
+            for (row, cell) in rows.clone().zip(cells(places, metric, self.side(), self.classes, rows)) {
                 counts.entry(cell).or_default().add(hash(row));
             }
             counts
@@ -192,6 +197,11 @@ impl Census {
         f64::from(self.level).exp2()
     }
 
+    /// Classes that groups fall into.
+    pub(super) fn classes(&self) -> u32 {
+        self.classes
+    }
+
     /// The cells in a fixed order.
     pub(crate) fn cells(&self) -> Vec<(Cell, Count)> {
         let mut cells: Vec<(Cell, Count)> = self.cells.iter().map(|(cell, rows)| (*cell, Count::of(rows))).collect();
@@ -218,21 +228,27 @@ fn pieces(rows: usize) -> Vec<std::ops::Range<usize>> {
 }
 
 /// The cells of consecutive rows.
-fn cells(places: &Places, metric: Metric, side: f64, rows: std::ops::Range<usize>) -> Vec<Cell> {
+fn cells(places: &Places, metric: Metric, side: f64, classes: u32, rows: std::ops::Range<usize>) -> Vec<Cell> {
     match metric.axes() {
-        1 => cells_on::<1>(places, metric, side, rows),
-        2 => cells_on::<2>(places, metric, side, rows),
-        3 => cells_on::<3>(places, metric, side, rows),
-        _ => cells_on::<6>(places, metric, side, rows),
+        1 => cells_on::<1>(places, metric, side, classes, rows),
+        2 => cells_on::<2>(places, metric, side, classes, rows),
+        3 => cells_on::<3>(places, metric, side, classes, rows),
+        _ => cells_on::<6>(places, metric, side, classes, rows),
     }
 }
 
-fn cells_on<const A: usize>(places: &Places, metric: Metric, side: f64, rows: std::ops::Range<usize>) -> Vec<Cell> {
+fn cells_on<const A: usize>(
+    places: &Places,
+    metric: Metric,
+    side: f64,
+    classes: u32,
+    rows: std::ops::Range<usize>,
+) -> Vec<Cell> {
     let mut coordinates = vec![[0.0; A]; rows.len()];
     places.coordinates(rows.start, metric, &mut coordinates);
     let cell = |(row, place): (usize, &[f64; A])| {
         let cube = std::array::from_fn(|k| if k < A.min(3) { number(place[k], side) } else { 0 });
-        Cell { group: i64::from(places.group(row) % GROUPS), cube }
+        Cell { group: i64::from(places.group(row) % classes), cube }
     };
     rows.zip(&coordinates).map(cell).collect()
 }
@@ -244,9 +260,9 @@ fn number(x: f64, side: f64) -> i64 {
     if quotient == 0.0 && x < 0.0 { -1 } else { quotient.floor() as i64 }
 }
 
-/// The cells of all rows, in cubes of this side.
-pub(crate) fn cells_of(places: &Places, metric: Metric, side: f64) -> Vec<Cell> {
-    pieces(places.len()).into_par_iter().flat_map_iter(|rows| cells(places, metric, side, rows)).collect()
+/// The cells of all rows, in cubes of this side and so many classes of groups.
+pub(crate) fn cells_of(places: &Places, metric: Metric, side: f64, classes: u32) -> Vec<Cell> {
+    pieces(places.len()).into_par_iter().flat_map_iter(|rows| cells(places, metric, side, classes, rows)).collect()
 }
 
 #[cfg(test)]
@@ -311,6 +327,10 @@ mod tests {
     fn many_groups_at_one_place_end_the_search() {
         let places = Places::index(vec![vec![1.0; 100]]).unwrap().with_groups((0..100).collect()).unwrap();
         let mut census = Census::new(Sigma::index(1.0).unwrap(), Metric::Plane(1), 10);
+        census.add(&places, Role::ToPredict).unwrap();
+        // One class for so few cells.
+        assert_eq!((census.cells().len(), census.rows()), (1, (100, 0)));
+        let mut census = Census::new(Sigma::index(1.0).unwrap(), Metric::Plane(1), 80 * CELLS_OF_A_CLASS);
         census.add(&places, Role::ToPredict).unwrap();
         assert_eq!((census.cells().len(), census.rows()), (100, (100, 0)));
     }

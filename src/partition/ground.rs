@@ -116,7 +116,9 @@ mod tests {
         let known: FxHashSet<[i64; 3]> = cubes.iter().map(|cube| cube.at).collect();
         assert_eq!(known.len(), cubes.len());
         assert!(
-            super::super::census::cells_of(&places, Metric::Sphere, side).iter().all(|cell| known.contains(&cell.cube))
+            super::super::census::cells_of(&places, Metric::Sphere, side, 1)
+                .iter()
+                .all(|cell| known.contains(&cell.cube))
         );
         assert!(cubes.iter().all(|cube| cube.targets && cube.weight == 0.0));
         // The surface has no more than so many.

@@ -48,6 +48,8 @@ pub struct Tile {
 pub struct Partition {
     metric: Metric,
     side: f64,
+    /// Classes that groups fall into.
+    classes: u32,
     stays: FxHashMap<Cell, Stay>,
     tiles: Vec<Tile>,
     /// Rows in each tile that is in no crowd.
@@ -205,7 +207,16 @@ impl Partition {
             tiles.extend(std::iter::repeat_n(Tile { targets, sources }, draft.parts as usize));
         }
         let stays = cells.iter().map(|(cell, _)| *cell).zip(stays).collect();
-        Self { metric: census.metric(), side: census.side(), stays, tiles, counted, crowds, reach }
+        Self {
+            metric: census.metric(),
+            side: census.side(),
+            classes: census.classes(),
+            stays,
+            tiles,
+            counted,
+            crowds,
+            reach,
+        }
     }
 
     /// The tiles.
@@ -274,7 +285,7 @@ impl Partition {
         role: Role,
         turn: impl Fn(usize) -> u64 + Sync,
     ) -> Result<Vec<Visit>, Error> {
-        let cells = cells_of(places, self.metric, self.side);
+        let cells = cells_of(places, self.metric, self.side, self.classes);
         let known = |(row, cell): (usize, &Cell)| self.stays.get(cell).ok_or(Error::Uncounted { row });
         let stays = cells.par_iter().enumerate().map(known).collect::<Result<Vec<&Stay>, Error>>()?;
         let stays = stays.into_par_iter().enumerate().with_min_len(1 << 12);
