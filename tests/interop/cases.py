@@ -84,6 +84,12 @@ CASES = {
     71: "Ctrl-C or SIGTERM in each phase",
     72: "one core, 64 threads, no AVX2",
     73: "Python: arrays, KeyboardInterrupt, fork",
+    80: "more row groups than one output holds",
+    81: "a million pairs of metadata; very long ones",
+    82: "thousands of columns and row groups; all pairs",
+    83: "split values of a wrong length",
+    84: "GeoParquet of an unknown encoding",
+    85: "JSON in which a key stands twice",
 }
 NUMBER = re.compile(r"test_(\d\d)(?:_to_(\d\d))?_")
 
