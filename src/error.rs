@@ -100,6 +100,8 @@ pub enum Error {
         need: u64,
         /// Bytes allowed.
         limit: u64,
+        /// Whether the kernel is cut at a number of σ, which only a matrix does.
+        cutoff: bool,
     },
     /// More memory than allowed for something other than the matrix.
     #[error("{what} needs about {}, the memory limit leaves {}", bytes(*need), bytes(*limit))]
@@ -190,6 +192,9 @@ impl Error {
             Self::Place { hint, .. } => Some((*hint).to_owned()),
             Self::Contradiction { hint, .. } | Self::File { hint, .. } | Self::Column { hint, .. } => Some(hint.clone()),
             Self::InvalidRows { hint, .. } | Self::Io { hint, .. } => Some((*hint).to_owned()).filter(|h| !h.is_empty()),
+            Self::MatrixTooLarge { cutoff: true, .. } => Some(
+                "use a smaller --cutoff or --sigma, raise --memory-limit, or give a --tolerance instead of the cutoff, for which no matrix is needed".to_owned(),
+            ),
             Self::MatrixTooLarge { .. } => Some(
                 "use --engine fast, which keeps no matrix, a smaller --sigma, a larger --tolerance, or raise --memory-limit".to_owned(),
             ),

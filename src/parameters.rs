@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::correct::Correction;
 use crate::error::Error;
+use crate::io::parse_json;
 use crate::smoother::Smoother;
 use crate::space::Sigma;
 
@@ -80,7 +81,7 @@ impl Parameters {
     /// From the text of a file, every value checked.
     ///
     /// # Errors
-    /// In one phrase what is wrong: not JSON, another version, a field that is missing, unknown or out of range.
+    /// In one phrase what is wrong: not JSON, another version, a field that is missing, unknown, there twice or out of range.
     ///
     /// # Examples
     /// ```
@@ -91,7 +92,7 @@ impl Parameters {
     /// assert!(Parameters::from_json("{}").is_err());
     /// ```
     pub fn from_json(text: &str) -> Result<Self, String> {
-        let value: serde_json::Value = serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))?;
+        let value = parse_json(text)?;
         let version = value.get("version").ok_or("has no version: it was not written by geosmooth tune")?;
         if version != Self::VERSION {
             return Err(format!("has version {version}, but this program reads version {}", Self::VERSION));
@@ -158,5 +159,8 @@ mod tests {
         assert!(refused("\"shrink\": 0.3", "\"shrink\": -1").contains("shrinkage"));
         assert!(refused("\"label_weight\": 8.0", "\"label_weight\": -8.0").contains("label weight"));
         assert!(refused("\"version\": 1,", "").contains("no version"));
+        // Issue 15: the last of two was taken.
+        assert!(refused("\"c\": 0.3", "\"c\": 0.9, \"c\": 0.3").contains("has the key 'c' twice"));
+        assert!(refused("\"rows\": 12", "\"rows\": 12, \"rows\": 12").contains("has the key 'rows' twice"));
     }
 }

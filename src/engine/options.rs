@@ -113,6 +113,11 @@ impl EngineOptions {
         }
     }
 
+    /// Whether the kernel is cut by hand.
+    pub(crate) fn has_cutoff(&self) -> bool {
+        matches!(self.truncation, Truncation::Cutoff(_))
+    }
+
     /// The same with a tolerance so many times as large, as far as 64-bit numbers allow; a cutoff stays as it is.
     pub(crate) fn with_share(mut self, share: f64) -> Self {
         if let Truncation::Tolerance(tolerance) = &mut self.truncation {
@@ -154,7 +159,7 @@ impl EngineOptions {
             EngineKind::Auto => choose(&Counts {
                 targets: scene.target_places() as u64,
                 sources: scene.source_places() as u64,
-                cutoff: matches!(self.truncation, Truncation::Cutoff(_)),
+                cutoff: self.has_cutoff(),
             }),
             engine => Choice { engine, reason: "as asked" },
         };

@@ -25,9 +25,14 @@ impl Budget {
         Self::new(u64::MAX)
     }
 
+    /// Bytes taken so far.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
     /// Bytes that nobody took yet.
     pub(super) fn left(&self) -> u64 {
-        self.limit.saturating_sub(self.taken.load(Ordering::Relaxed))
+        self.limit.saturating_sub(self.taken())
     }
 
     /// Bytes that one of the threads may take for what it is working on: half of what is left is for what stays.

@@ -3,9 +3,11 @@
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, Fields, Float64Type};
 use geo_traits::{CoordTrait, GeometryTrait, GeometryType, PointTrait};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::budget::Taken;
 use super::input::{Input, type_name};
+use super::json::parse_json;
 use super::origin::Origin;
 use super::read::Numbers;
 use super::shortened;
@@ -41,8 +43,10 @@ const USUAL_NAMES: [(&str, &str); 4] = [("latitude", "longitude"), ("lat", "lon"
 /// Coordinate reference systems in which x is longitude and y latitude in degrees on (nearly) WGS 84.
 const DEGREES: [&str; 4] = ["OGC:CRS84", "OGC:CRS84h", "EPSG:4326", "EPSG:4979"];
 
-/// Bytes that a letter of JSON may take once it is parsed: a list of digits takes 32 for every two.
-const BYTES_PER_LETTER: u64 = 16;
+/// Bytes that an object of JSON takes once it is parsed, and each further element of an object or a list: maps have nodes of
+/// eleven entries of 56 bytes, half full in long ones; lists grow by doubling, 32 bytes an element.
+const BYTES_PER_OBJECT: u64 = 768;
+const BYTES_PER_ELEMENT: u64 = 128;
 
 impl Input {
     /// Finds and reads the coordinates. Those of an index are counted from the origin that all inputs of a run share.
@@ -52,12 +56,15 @@ impl Input {
     pub fn coordinates(&self, request: &CoordinateRequest, origin: &mut Origin) -> Result<CoordinateColumns, Error> {
         match request {
             CoordinateRequest::LatLon(latitude, longitude) => self.lat_lon(latitude, longitude),
-            CoordinateRequest::Geometry(column) => self.points(column),
+            CoordinateRequest::Geometry(column) => {
+                let encoding = self.described(Some(column))?.and_then(|(_, encoding)| encoding);
+                self.points(column, encoding)
+            }
             CoordinateRequest::Index(columns) => {
                 Ok(CoordinateColumns { axes: self.index(columns, origin)?, is_index: true, note: None })
             }
-            CoordinateRequest::Find => match self.geo_metadata()? {
-                Some(geo) => self.points(primary_column(&geo).ok_or_else(|| self.bad_geo("names no primary column"))?),
+            CoordinateRequest::Find => match self.described(None)? {
+                Some((column, encoding)) => self.points(&column, encoding),
                 None => self.usual_names(),
             },
         }
@@ -93,17 +100,56 @@ impl Input {
         })
     }
 
-    /// What is said about points: under the key `geo` as in `GeoParquet`, or in the same form from a column's `GeoArrow` type.
-    fn geo_metadata(&self) -> Result<Option<Value>, Error> {
-        let parse =
-            |text| serde_json::from_str(text).map_err(|error| self.bad_geo(&format!("is not valid JSON: {error}")));
-        match self.key_value("geo") {
-            Some(text) => {
-                let need = (text.len() as u64).saturating_mul(BYTES_PER_LETTER);
-                drop(self.budget.take(need, || format!("reading the metadata of {}", self.path().display()))?);
-                parse(text).map(Some)
+    /// The column of points that was given or that the metadata name, and how they are encoded if they say so: under the key
+    /// `geo` as in `GeoParquet`, or in a column's `GeoArrow` type. What they say must be points in longitude and latitude.
+    fn described(&self, given: Option<&str>) -> Result<Option<(String, Option<Encoding>)>, Error> {
+        let Some(text) = self.key_value("geo") else {
+            let fields = self.schema().fields().iter();
+            let described =
+                fields.filter_map(|field| geoarrow(field).map(|(encoding, details)| (field.name(), encoding, details)));
+            let mut wanted = described.filter(|(name, ..)| given.is_none_or(|given| given == *name));
+            return wanted.next().map(|(name, encoding, details)| self.geoarrow(name, encoding, details)).transpose();
+        };
+        let _room = self.room_to_parse(text)?;
+        let geo = parse_json(text).map_err(|problem| self.bad_geo(&problem))?;
+        let primary = || geo.get("primary_column")?.as_str();
+        let column = given.or_else(primary).ok_or_else(|| self.bad_geo("names no primary column"))?;
+        let Some(described) = geo.get("columns").and_then(|columns| columns.get(column)) else {
+            return Ok(Some((column.to_owned(), None)));
+        };
+        described.get("crs").map_or(Ok(()), |crs| self.check_crs(column, crs))?;
+        let encoding = described.get("encoding").map(|encoding| self.encoding(column, &plain(encoding))).transpose()?;
+        Ok(Some((column.to_owned(), encoding)))
+    }
+
+    /// A column with a `GeoArrow` type: the part of its name behind the dot, and JSON with the rest.
+    fn geoarrow(&self, column: &str, encoding: &str, details: &str) -> Result<(String, Option<Encoding>), Error> {
+        let _room = self.room_to_parse(details)?;
+        if !details.is_empty() {
+            let hint = "name the columns with --lat and --lon";
+            let problem = |problem| {
+                self.wrong_column(column, &format!("has GeoArrow metadata, of which this is wrong: it {problem}"), hint)
+            };
+            let details = parse_json(details).map_err(problem)?;
+            details.get("crs").map_or(Ok(()), |crs| self.check_crs(column, crs))?;
+        }
+        Ok((column.to_owned(), Some(self.encoding(column, encoding)?)))
+    }
+
+    /// Memory to parse JSON of whatever length.
+    fn room_to_parse(&self, text: &str) -> Result<Taken, Error> {
+        self.budget.take(parsed_size(text), || format!("reading the metadata of {}", self.path().display()))
+    }
+
+    /// How points are encoded, by its name.
+    fn encoding(&self, column: &str, name: &str) -> Result<Encoding, Error> {
+        match name {
+            _ if name.eq_ignore_ascii_case("wkb") => Ok(Encoding::Wkb),
+            _ if name.eq_ignore_ascii_case("point") => Ok(Encoding::Point),
+            _ => {
+                let problem = format!("has the encoding '{}', not WKB or point", shortened(name, 80));
+                Err(self.wrong_column(column, &problem, ONLY_POINTS))
             }
-            None => Ok(self.schema().fields().iter().find_map(|field| geoarrow(field))),
         }
     }
 
@@ -115,19 +161,18 @@ impl Input {
         }
     }
 
-    fn points(&self, column: &str) -> Result<CoordinateColumns, Error> {
-        self.check_crs(column)?;
+    fn points(&self, column: &str, encoding: Option<Encoding>) -> Result<CoordinateColumns, Error> {
         let (root, field) = self.column(column)?;
         let mut points = Points { first_row: self.first_row(), ..Points::default() };
         match field.data_type() {
-            DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView if encoding != Some(Encoding::Point) => {
                 let read = self.arrays(&[root], &[], as_binary)?;
                 points.make_room(self)?;
                 for array in &read.arrays[0] {
                     points.add_wkb(array).map_err(|problem| self.wrong_column(column, &problem, ONLY_POINTS))?;
                 }
             }
-            DataType::Struct(fields) if fields.find("x").is_some() && fields.find("y").is_some() => {
+            DataType::Struct(fields) if encoding != Some(Encoding::Wkb) && has_axes(fields) => {
                 points.has_z = fields.find("z").is_some();
                 if ["x", "y"].iter().any(|axis| !is_double(fields, axis)) {
                     return Err(self.wrong_column(column, "has points whose x and y are not doubles", ONLY_POINTS));
@@ -139,20 +184,15 @@ impl Input {
                 }
             }
             other => {
-                return Err(self.wrong_column(column, &format!("is {}, not points", type_name(other)), ONLY_POINTS));
+                let points = encoding.map_or("points", Encoding::name);
+                return Err(self.wrong_column(column, &format!("is {}, not {points}", type_name(other)), ONLY_POINTS));
             }
         }
         Ok(points.into_columns(column))
     }
 
     /// `GeoParquet` without a crs is longitude and latitude; with one it must say so.
-    fn check_crs(&self, column: &str) -> Result<(), Error> {
-        let Some(geo) = self.geo_metadata()? else { return Ok(()) };
-        let Some(crs) =
-            geo.pointer("/columns").and_then(|columns| columns.get(column)).and_then(|described| described.get("crs"))
-        else {
-            return Ok(());
-        };
+    fn check_crs(&self, column: &str, crs: &Value) -> Result<(), Error> {
         let name = crs_name(crs);
         if DEGREES.contains(&name.as_str()) {
             return Ok(());
@@ -168,21 +208,53 @@ impl Input {
 
 const ONLY_POINTS: &str = "give a column of WKB points or of structs with x and y";
 
-/// The `GeoArrow` type of a column, if it has one, in the form of `GeoParquet` metadata.
-fn geoarrow(field: &Field) -> Option<Value> {
+/// How metadata say that points are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Encoding {
+    Wkb,
+    /// Structs of x and y.
+    Point,
+}
+
+impl Encoding {
+    /// What the column must then hold.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Wkb => "WKB as its metadata say",
+            Self::Point => "structs of x and y as its metadata say",
+        }
+    }
+}
+
+/// The `GeoArrow` type of a column, if it has one: its name without the prefix, and the JSON that goes with it.
+fn geoarrow(field: &Field) -> Option<(&str, &str)> {
     let metadata = field.metadata();
-    metadata.get("ARROW:extension:name").filter(|name| name.starts_with("geoarrow."))?;
-    let details = metadata.get("ARROW:extension:metadata").and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let described = details.filter(Value::is_object).unwrap_or_else(|| json!({}));
-    Some(json!({"primary_column": field.name(), "columns": {field.name(): described}}))
+    let encoding = metadata.get("ARROW:extension:name")?.strip_prefix("geoarrow.")?;
+    Some((encoding, metadata.get("ARROW:extension:metadata").map_or("", String::as_str)))
+}
+
+/// Bytes that JSON may take while it is parsed, with two copies of the longest string.
+fn parsed_size(text: &str) -> u64 {
+    let (mut size, mut is_quoted, mut is_escaped) = (3 * text.len() as u64, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_quoted,
+            b'"' => is_quoted = !is_quoted,
+            b'{' if !is_quoted => size += BYTES_PER_OBJECT,
+            b'[' | b',' if !is_quoted => size += BYTES_PER_ELEMENT,
+            _ => {}
+        }
+    }
+    size
+}
+
+fn has_axes(fields: &Fields) -> bool {
+    fields.find("x").is_some() && fields.find("y").is_some()
 }
 
 fn is_double(fields: &Fields, name: &str) -> bool {
     fields.find(name).is_some_and(|(_, field)| field.data_type() == &DataType::Float64)
-}
-
-fn primary_column(geo: &Value) -> Option<&str> {
-    geo.get("primary_column")?.as_str()
 }
 
 /// `EPSG:3857` and the like, or the name, or what else there is.

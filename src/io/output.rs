@@ -13,16 +13,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow::datatypes::{DataType, Field, Schema};
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, encode_arrow_schema};
 use parquet::basic::{Compression, Encoding, Repetition, Type as PhysicalType, ZstdLevel};
+use parquet::bloom_filter::Sbbf;
 use parquet::column::writer::ColumnCloseResult;
 use parquet::data_type::{DataType as ParquetType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{ColumnChunkMetaData, KeyValue};
+use parquet::file::page_index::column_index::ColumnIndexMetaData;
+use parquet::file::page_index::offset_index::OffsetIndexMetaData;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 
 use super::budget::{Budget, Taken};
-use super::guard::{BloomFilters, check_pages, guarded, ours};
+use super::guard::{BloomFilters, MOST_ROW_GROUPS, check_pages, guarded, ours, size_of_pairs};
 use super::input::{Input, ParquetFile};
 use super::temporary::TemporaryFile;
 use crate::error::Error;
@@ -51,6 +54,8 @@ pub struct Output {
     destination: PathBuf,
     temporary: TemporaryFile,
     overwrite: bool,
+    /// Memory for copying rows, where it was asked for beforehand.
+    copying: Option<Taken>,
 }
 
 impl Output {
@@ -98,13 +103,39 @@ impl Output {
             let hint = "its folder must be writable, the disk not full, and no limit on files reached (ulimit -n)";
             failed(error, hint)
         })?;
-        Ok(Self { destination: resolved, temporary, overwrite })
+        Ok(Self { destination: resolved, temporary, overwrite, copying: None })
+    }
+
+    /// Bytes that copying rows will take, as far as it was asked for.
+    pub(crate) fn held(&self) -> u64 {
+        self.copying.as_ref().map_or(0, Taken::bytes)
     }
 
     /// Where the result will be, links resolved.
     #[must_use]
     pub fn destination(&self) -> &Path {
         &self.destination
+    }
+
+    /// Makes sure before the work that an input can be written with so many new columns, and takes the memory for it.
+    ///
+    /// # Errors
+    /// If the input is more than one file can hold, or the memory limit does not leave what the writer holds.
+    pub(crate) fn for_rows_of(mut self, input: &Input, columns: usize) -> Result<Self, Error> {
+        let groups = input.files().iter().map(|file| file.parquet().num_row_groups()).sum();
+        if groups > MOST_ROW_GROUPS {
+            let files = input.files().len();
+            return Err(Error::File {
+                path: input.path().to_owned(),
+                problem: format!(
+                    "has {groups} row groups in {files} files, more than the {MOST_ROW_GROUPS} of one output"
+                ),
+                hint: "write the files again with larger row groups: those of the output are the same".to_owned(),
+            });
+        }
+        let what = || format!("copying {} row groups of {}", groups, input.path().display());
+        self.copying = Some(input.budget.take(held_to_copy(input, groups, columns), what)?);
+        Ok(self)
     }
 
     /// Writes the input with the new columns.
@@ -368,7 +399,6 @@ fn has_page_index(input: &Input) -> bool {
 
 /// Key-value metadata pass through; the Arrow schema among them, if there is one, learns of the new columns.
 fn properties(input: &Input, first: &ParquetFile, names: &[&str]) -> WriterProperties {
-    let pairs = first.parquet().file_metadata().key_value_metadata().cloned();
     let extended = || {
         let mut fields: Vec<_> = input.schema().fields().iter().cloned().collect();
         fields.extend(names.iter().map(|name| Arc::new(Field::new(*name, DataType::Float64, true))));
@@ -381,10 +411,32 @@ fn properties(input: &Input, first: &ParquetFile, names: &[&str]) -> WriterPrope
     let (statistics, no_index) =
         if has_page_index(input) { (EnabledStatistics::Page, false) } else { (EnabledStatistics::Chunk, true) };
     base_properties()
-        .set_key_value_metadata(pairs.map(|pairs| pairs.into_iter().map(known).collect()))
+        .set_key_value_metadata((!first.pairs.is_empty()).then(|| first.pairs.iter().cloned().map(known).collect()))
         .set_statistics_enabled(statistics)
         .set_offset_index_disabled(no_index)
         .build()
+}
+
+/// Bytes of an index of the pages of a new column, and of its statistics.
+const BYTES_PER_NEW_CHUNK: usize = 512;
+
+/// Bytes that the writer holds until it is closed: metadata and page indexes of every column of every row group, the pairs of
+/// keys and values twice, and the Arrow schema twice and while it is made.
+fn held_to_copy(input: &Input, groups: usize, columns: usize) -> u64 {
+    let indexes = size_of::<(Option<Sbbf>, Option<ColumnIndexMetaData>, Option<OffsetIndexMetaData>)>();
+    let chunk = size_of::<ColumnChunkMetaData>();
+    let one = |file: &ParquetFile| {
+        let metadata = file.parquet();
+        let columns_there = metadata.num_row_groups() * metadata.file_metadata().schema_descr().num_columns();
+        metadata.memory_size() + columns_there * indexes
+    };
+    let there: usize = input.files().iter().map(one).sum();
+    let added = groups * columns * (chunk + indexes + BYTES_PER_NEW_CHUNK);
+    let texts = |first: &ParquetFile| {
+        let schema = first.parquet().file_metadata().key_value_metadata().into_iter().flatten();
+        2 * size_of_pairs(&first.pairs) + 6 * size_of_pairs(schema)
+    };
+    (there + added) as u64 + input.files().first().map_or(0, texts)
 }
 
 /// What the output has beside the columns of the input.

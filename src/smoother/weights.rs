@@ -38,7 +38,7 @@ impl SmoothingPlan {
             layout.target_of_row.iter().map(|&place| size_of_place[place as usize]).fold(0, u64::saturating_add);
         let (need, limit) = (nonzeros.saturating_mul(24), self.smoother.engine.memory());
         if need > limit {
-            return Err(Error::MatrixTooLarge { nonzeros, need, limit });
+            return Err(Error::MatrixTooLarge { nonzeros, need, limit, cutoff: self.smoother.engine.has_cutoff() });
         }
         let rows = layout.target_of_row.len();
         let mut next = 0;

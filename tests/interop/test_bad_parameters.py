@@ -111,6 +111,15 @@ def test_56_memory_for_the_matrix(refused, written, tmp_path, flags):
     assert not (tmp_path / "matrix.parquet").exists()
 
 
+@pytest.mark.parametrize("engine", ["auto", "sparse"])
+def test_56_memory_for_a_matrix_that_was_asked_for_by_a_cutoff(binary, written, tmp_path, engine):
+    """Another engine has no cutoff: it must not be named as the way out (issue 15)."""
+    flags = {"test": written(test_rows(3000)), "output": tmp_path / "out.parquet", "sigma": "50km", "cutoff": 3, "engine": engine, "memory_limit": "2MB"}
+    process = run(binary, flags)
+    assert_explained(process, 2, ["weight matrix", "needs about"], "smaller --cutoff")
+    assert b"--engine fast" not in process.stderr and b"--tolerance" in process.stderr
+
+
 def test_56_without_a_matrix_less_is_enough(smooth, written):
     test = test_rows(3000)
     out = smooth(written(test), sigma="50km", memory_limit="2MB")

@@ -1,5 +1,7 @@
 """Places off the Earth, at its edges, all in one spot or far apart. Numbers as in the list of bad inputs."""
 
+import json
+
 import geopandas
 import numpy as np
 import pyarrow as pa
@@ -311,3 +313,86 @@ def test_50_garbage_for_a_point(refused, tmp_path, garbage):
     broken = table.set_column(table.schema.get_field_index("geometry"), table.schema.field("geometry"), pa.array(points, pa.binary()))
     pq.write_table(broken, tmp_path / "geo.parquet")
     refused("geo.parquet", "'geometry'", "row 33", test=tmp_path / "geo.parquet")
+
+
+# --- 84: how GeoParquet says that points are encoded (issue 15) ---------------------------------------------------
+
+
+def with_geo(tmp_path, change=None, text=None):
+    """A sound file of GeoParquet with other metadata."""
+    table = pq.read_table(geo_file(tmp_path))
+    geo = json.loads(table.schema.metadata[b"geo"])
+    if change:
+        change(geo["columns"]["geometry"])
+    metadata = table.schema.metadata | {b"geo": (text(json.dumps(geo)) if text else json.dumps(geo)).encode()}
+    pq.write_table(table.replace_schema_metadata(metadata), tmp_path / "geo.parquet")
+    return tmp_path / "geo.parquet"
+
+
+@pytest.mark.parametrize("encoding", ["WKT", "linestring", "polygon", "multipoint", "geoarrow.point", "nonsense", "", 7, None])
+def test_84_an_encoding_that_is_none_of_points(refused, tmp_path, encoding):
+    """It was read as WKB, whatever was said."""
+    path = with_geo(tmp_path, lambda column: column.update(encoding=encoding))
+    said = "null" if encoding is None else str(encoding)
+    for flags in ({}, {"geometry": "geometry"}):
+        refused("geo.parquet", "'geometry'", f"the encoding '{said}'", "WKB", test=path, hint="WKB points", **flags)
+
+
+def test_84_an_encoding_that_does_not_fit_the_column(refused, tmp_path):
+    refused("'geometry'", "Binary", "structs", "metadata", test=with_geo(tmp_path, lambda column: column.update(encoding="point")))
+    frame = geo_frame(test_rows(), "EPSG:4326")
+    frame.to_parquet(tmp_path / "arrow.parquet", geometry_encoding="geoarrow")
+    table = pq.read_table(tmp_path / "arrow.parquet")
+    geo = table.schema.metadata[b"geo"].replace(b'"point"', b'"WKB"')
+    pq.write_table(table.replace_schema_metadata({"geo": geo}), tmp_path / "arrow.parquet")
+    refused("'geometry'", "a struct", "WKB", "metadata", test=tmp_path / "arrow.parquet")
+
+
+def test_84_no_encoding_at_all(smooth, tmp_path):
+    """Then the type of the column tells."""
+    path = with_geo(tmp_path, lambda column: column.pop("encoding"))
+    Reference(test_rows()).assert_close(smooth(path), 1e-6)
+
+
+@pytest.mark.parametrize("kind", ["linestring", "wkt", "box"])
+def test_84_a_geoarrow_type_that_is_none_of_points(refused, tmp_path, kind):
+    field = pa.field("geometry", pa.binary(), metadata={"ARROW:extension:name": f"geoarrow.{kind}", "ARROW:extension:metadata": "{}"})
+    table = test_rows(20).select(["id", "xgb"]).append_column(field, pa.array([b""] * 20))
+    pq.write_table(table, tmp_path / "arrow.parquet")
+    refused("arrow.parquet", "'geometry'", f"the encoding '{kind}'", test=tmp_path / "arrow.parquet")
+
+
+def test_84_the_crs_of_another_geoarrow_column(refused, tmp_path):
+    """That of the first was taken for that of all."""
+    fields = [
+        pa.field(name, pa.binary(), metadata={"ARROW:extension:name": "geoarrow.wkb", "ARROW:extension:metadata": json.dumps({"crs": crs})})
+        for name, crs in (("first", "OGC:CRS84"), ("second", "EPSG:3857"))
+    ]
+    table = test_rows(20).select(["id", "xgb"])
+    for field in fields:
+        table = table.append_column(field, pa.array([b"\x01\x01\x00\x00\x00" + bytes(16)] * 20))
+    pq.write_table(table, tmp_path / "arrow.parquet")
+    refused("arrow.parquet", "'second'", "EPSG:3857", test=tmp_path / "arrow.parquet", geometry="second")
+
+
+# --- 85: JSON in which a key stands twice (issue 15) --------------------------------------------------------------
+
+TWICE = {
+    "columns": lambda text: text.replace('"columns"', '"columns": {}, "columns"', 1),
+    "crs": lambda text: text.replace('"encoding"', '"crs": null, "crs": null, "encoding"', 1),
+    "geometry": lambda text: text.replace('"geometry": {', '"geometry": {}, "geometry": {', 1),
+}
+
+
+@pytest.mark.parametrize("key", TWICE)
+def test_85_a_key_twice_in_geoparquet(refused, tmp_path, key):
+    path = with_geo(tmp_path, text=TWICE[key])
+    for flags in ({}, {"geometry": "geometry"}):
+        refused("geo.parquet", "GeoParquet metadata", f"the key '{key}' twice", test=path, hint="--lat", **flags)
+
+
+def test_85_a_key_twice_in_geoarrow(refused, tmp_path):
+    metadata = {"ARROW:extension:name": "geoarrow.wkb", "ARROW:extension:metadata": '{"crs": "EPSG:3857", "crs": "OGC:CRS84"}'}
+    table = test_rows(20).select(["id", "xgb"]).append_column(pa.field("geometry", pa.binary(), metadata=metadata), pa.array([b""] * 20))
+    pq.write_table(table, tmp_path / "arrow.parquet")
+    refused("arrow.parquet", "'geometry'", "GeoArrow", "the key 'crs' twice", test=tmp_path / "arrow.parquet")

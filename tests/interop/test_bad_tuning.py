@@ -144,6 +144,25 @@ DAMAGED = {
 }
 
 
+# The last of two was taken in silence (issue 15).
+TWICE = {
+    "c": json.dumps(GOOD).replace('"c": 0.5', '"c": 0.5, "c": 0.9'),
+    "version": json.dumps(GOOD).replace('"version": 1', '"version": 2, "version": 1'),
+    "shrink": json.dumps(GOOD | {"correct": CORRECT}).replace('"shrink": 1.0', '"shrink": 5.0, "shrink": 1.0'),
+    "rows": json.dumps(GOOD | {"provenance": {"rows": 1}}).replace('"rows": 1', '"rows": 1, "rows": 2'),
+}
+
+
+@pytest.mark.parametrize("key", TWICE)
+def test_85_a_key_twice_in_parameters(binary, country, tmp_path, key):
+    file = tmp_path / "tuned.json"
+    file.write_text(TWICE[key])
+    flags = ["--train", country.paths["train"], "--test", country.paths["test"], "--params", file, "-o", tmp_path / "out.parquet"]
+    process = subprocess.run([binary, "smooth", *flags], capture_output=True, timeout=60, env=environment())
+    assert_explained(process, 2, ["tuned.json", f"the key '{key}' twice"], "geosmooth tune")
+    assert not (tmp_path / "out.parquet").exists()
+
+
 @pytest.mark.parametrize("case", DAMAGED)
 def test_59_a_damaged_file_of_parameters(binary, country, tmp_path, case):
     text, said = DAMAGED[case]

@@ -552,6 +552,83 @@ def test_50_metadata_of_many_lists(forged):
     forged(file_of(table), "needs about", roles=["test"], hint="--memory-limit")
 
 
+# --- 83: values whose bytes are split (issue 15) -----------------------------------------------------------------
+
+SPLIT = 9
+WIDTHS = {"float64": 8, "float32": 4, "int64": 8, "int32": 4, "float16": 2, "decimal": 9}
+
+
+def split_column(kind, version="1.0", nullable=True):
+    """A file whose values are of this kind."""
+    values = [float(number) for number in range(20)]
+    column = pa.array(values).cast(pa.decimal128(20, 1)) if kind == "decimal" else pa.array(np.array(values, kind))
+    test = test_rows(20).set_column(XGB, pa.field("xgb", column.type, nullable), column)
+    return file_of(test, compression="none", use_dictionary=False, data_page_version=version)
+
+
+def split_page(content, version, nullable=True, present=20):
+    """A page of 20 rows, of which the first so many are there."""
+    run = lambda count, level: forge.varint(count << 1) + bytes([level])
+    levels = (run(present, 1) + (run(20 - present, 0) if present < 20 else b"")) if nullable else b""
+    if version == "1.0":
+        return data_page(20, (struct.pack("<I", len(levels)) + levels if nullable else b"") + content, SPLIT)
+    content = levels + content
+    details = {1: (I32, 20), 2: (I32, 20 - present), 3: (I32, 20), 4: (I32, SPLIT), 5: (I32, len(levels)), 6: (I32, 0), 7: (forge.FALSE, False)}
+    header = {forge.PAGE_TYPE: (I32, 3), forge.PAGE_UNPACKED: (I32, len(content)), forge.PAGE_PACKED: (I32, len(content))}
+    return header | {forge.DATA_HEADER_V2: (STRUCT, details)}, content
+
+
+@pytest.mark.parametrize("nullable", [True, False])
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("kind", WIDTHS)
+def test_83_split_values_of_a_wrong_length(forged, kind, version, nullable):
+    """Bytes of different values were put together, without an error."""
+    width = WIDTHS[kind]
+    for length in [19 * width, 21 * width, 40 * width, 20 * width + 1, 20 * width - 1, width, 0]:
+        file = split_column(kind, version, nullable)
+        file.set_pages(XGB, [split_page(bytes(length), version, nullable)])
+        forged(file, "split", roles=["test"])
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("kind", WIDTHS)
+def test_83_split_values_for_those_that_are_missing(forged, kind, version):
+    """Values for all rows where half of them are null."""
+    file = split_column(kind, version)
+    file.set_pages(XGB, [split_page(bytes(20 * WIDTHS[kind]), version, present=10)])
+    forged(file, "split", roles=["test"], on_invalid="skip")
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_83_split_values_of_the_right_length(smooth, tmp_path, version):
+    """Some are missing, some stand in a dictionary."""
+    test = test_rows(20)
+    values = test["xgb"].to_numpy()
+    stream = lambda values: np.frombuffer(values.tobytes(), np.uint8).reshape(-1, 8).T.tobytes()
+    file = split_column("float64", version)
+    file.set_pages(XGB, [split_page(stream(values[:15]), version, present=15)])
+    (tmp_path / "test.parquet").write_bytes(file.put_together())
+    out = pq.read_table(smooth(tmp_path / "test.parquet", on_invalid="skip"))
+    assert out["xgb"].to_pylist() == [*values[:15], *[None] * 5]
+    kept = out.slice(0, 15)
+    assert out["xgb_smoothed"].null_count == 5
+    reference = Reference(kept)
+    assert abs(kept["xgb_smoothed"].to_numpy() - reference.smoothed).max() <= 1e-5 * reference.range
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("kind", ["float64", "float32", "int64", "int32", "float16"])
+def test_83_split_values_of_writers(smooth, tmp_path, kind, version):
+    """Pages of many values, every seventh missing at random."""
+    rng = np.random.default_rng(3)
+    values = pa.array(rng.integers(0, 100, 3000).astype(kind), mask=rng.random(3000) < 1 / 7)
+    test = test_rows(3000).set_column(XGB, "xgb", values)
+    options = {"use_dictionary": False, "column_encoding": {"xgb": "BYTE_STREAM_SPLIT"}, "data_page_size": 1000, "write_batch_size": 100}
+    pq.write_table(test, tmp_path / "test.parquet", data_page_version=version, **options)
+    out = pq.read_table(smooth(tmp_path / "test.parquet", on_invalid="skip", c=0))
+    assert out["xgb_smoothed"].to_pylist() == [None if value is None else float(value) for value in values.to_pylist()]
+
+
 # --- reading within the limit -----------------------------------------------------------------------------------
 
 

@@ -36,7 +36,7 @@ fn a_matrix_over_the_limit_is_refused_before_it_is_built() {
     let problem = Problem::new(Shape::Uniform, Space::Index(2), 3000, 6);
     let smoother = smoother(Space::Index(2).sigma(0.5), 1.0).memory_limit(4_000_000);
     match smoother.clone().engine(EngineKind::Sparse).plan(&problem.targets, Some(&problem.labelled)) {
-        Err(Error::MatrixTooLarge { nonzeros, need, limit }) => {
+        Err(Error::MatrixTooLarge { nonzeros, need, limit, cutoff: false }) => {
             assert!((nonzeros as f64 / 18e6 - 1.0).abs() < 0.3, "{nonzeros} should be near 18 million");
             assert_eq!(need, nonzeros * 12);
             // What is left once the places are laid out.

@@ -101,7 +101,8 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Smoothing, Error> 
     let c =
         recipe.c.ok_or_else(|| missing("--c", "how far to go, such as --c 0.6, or --params from geosmooth tune"))?;
     let inputs = args.data.open(&args.test, Some(&recipe), caller)?;
-    let job = Job { args, recipe: &recipe, c, engine, inputs: &inputs, caller };
+    let held = caller.budget.taken();
+    let job = Job { args, recipe: &recipe, c, engine, inputs: &inputs, held, caller };
     match job.at_once() {
         Err(Error::Memory { .. } | Error::MatrixTooLarge { .. }) if job.can_be_streamed() => job.streamed(),
         done => done,
@@ -115,22 +116,25 @@ struct Job<'a> {
     c: f64,
     engine: EngineKind,
     inputs: &'a Inputs,
+    /// Bytes that the metadata of the inputs hold.
+    held: u64,
     caller: &'a Caller<'a>,
 }
 
 impl Job<'_> {
     /// Smooths all rows at once.
     fn at_once(&self) -> Result<Smoothing, Error> {
-        let Self { args, recipe, c, engine, inputs, caller } = *self;
+        let Self { args, recipe, c, engine, inputs, caller, .. } = *self;
         let mut watch = Stopwatch::start();
         let names = new_names(args, inputs)?;
+        let (output, matrix) = args.destinations(inputs, names.len(), caller)?;
         let (test_rows, columns) = (inputs.test.rows(), inputs.predictions.len());
         let memory = args.running.memory_for_smoothers(inputs.rows(), columns * test_rows, names.len() * test_rows)?;
+        let memory = self.beside_files(memory, output.as_ref());
         let options = args.kernel.accuracy().options(engine, memory)?;
         let smoother = recipe.smoother(c, options)?;
         let smoother = if args.certificate { smoother.with_room_for_n_effective() } else { smoother };
         smoother.expect(test_rows, inputs.labelled_rows(), inputs.metric(recipe.sigma.parse()?))?;
-        let (output, matrix) = args.destinations(inputs, caller)?;
         let report = args.report.prepare(&[("--output", output.as_ref()), ("--matrix", matrix.as_ref())], caller)?;
 
         let data = args.data.read(inputs, caller)?;
@@ -162,6 +166,11 @@ impl Job<'_> {
         Ok(Smoothing { told, columns, rows: Some(rows) })
     }
 
+    /// What is left of memory beside the metadata of inputs and output, which are there all the time.
+    fn beside_files(&self, memory: u64, output: Option<&Output>) -> u64 {
+        memory.saturating_sub(self.held + output.map_or(0, Output::held))
+    }
+
     /// Whether it can be done tile by tile: from files to a file, with nothing that needs all rows together.
     fn can_be_streamed(&self) -> bool {
         let args = self.args;
@@ -172,11 +181,11 @@ impl Job<'_> {
 
     /// Smooths tile by tile.
     fn streamed(&self) -> Result<Smoothing, Error> {
-        let Self { args, recipe, c, engine, inputs, caller } = *self;
+        let Self { args, recipe, c, engine, inputs, caller, .. } = *self;
         let mut watch = Stopwatch::start();
         let names = new_names(args, inputs)?;
-        let (output, _) = args.destinations(inputs, caller)?;
-        let memory = args.running.memory();
+        let (output, _) = args.destinations(inputs, names.len(), caller)?;
+        let memory = self.beside_files(args.running.memory(), output.as_ref());
         let options = args.kernel.accuracy().options(engine, memory - memory / 4)?;
         let run = Streamed { args, recipe, inputs, smoother: recipe.smoother(c, options)?, c, memory, caller };
         run.check_folder()?;
@@ -221,16 +230,22 @@ impl Job<'_> {
 }
 
 impl Args {
-    /// Where the rows and the matrix go, checked before the work.
-    fn destinations(&self, inputs: &Inputs, caller: &Caller) -> Result<(Option<Output>, Option<Output>), Error> {
+    /// Where the rows with so many new columns go, and the matrix, checked before the work.
+    fn destinations(
+        &self,
+        inputs: &Inputs,
+        columns: usize,
+        caller: &Caller,
+    ) -> Result<(Option<Output>, Option<Output>), Error> {
         match (&self.output, inputs.test.is_in_memory()) {
             (Some(_), true) => return Err(inputs.test.no_file()),
             (None, false) => return Err(missing("--output", "the Parquet file that the result goes to")),
             _ => {}
         }
         let create = |path: &PathBuf| caller.create(path, self.report.overwrite);
+        let rows = |path: &PathBuf| create(path)?.for_rows_of(&inputs.test, columns);
         let (output, matrix) =
-            (self.output.as_ref().map(create).transpose()?, self.matrix.as_ref().map(create).transpose()?);
+            (self.output.as_ref().map(rows).transpose()?, self.matrix.as_ref().map(create).transpose()?);
         match (&output, &matrix) {
             (Some(output), Some(matrix)) if output.destination() == matrix.destination() => Err(Error::Contradiction {
                 message: format!("--matrix and --output are the same file, {}", output.destination().display()),

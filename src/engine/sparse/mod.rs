@@ -47,7 +47,8 @@ impl Sparse {
         let forest = plant(scene.clone(), self.truncation);
         let tiles = forest.tiles();
         let nonzeros = estimate(forest.as_ref(), &tiles);
-        Survey { scene, forest, tiles, nonzeros, limit: self.memory_limit.unwrap_or(u64::MAX) }
+        let (limit, cutoff) = (self.memory_limit.unwrap_or(u64::MAX), matches!(self.truncation, Truncation::Cutoff(_)));
+        Survey { scene, forest, tiles, nonzeros, limit, cutoff }
     }
 }
 
@@ -64,6 +65,8 @@ struct Survey {
     tiles: Vec<Tile>,
     nonzeros: u64,
     limit: u64,
+    /// Whether the kernel is cut by hand.
+    cutoff: bool,
 }
 
 /// Target places that one task turns into a block of rows.
@@ -91,8 +94,8 @@ impl Survey {
     }
 
     fn check(&self, nonzeros: u64) -> Result<(), Error> {
-        let (need, limit) = (nonzeros.saturating_mul(BYTES_PER_NONZERO), self.limit);
-        if need > limit { Err(Error::MatrixTooLarge { nonzeros, need, limit }) } else { Ok(()) }
+        let (need, limit, cutoff) = (nonzeros.saturating_mul(BYTES_PER_NONZERO), self.limit, self.cutoff);
+        if need > limit { Err(Error::MatrixTooLarge { nonzeros, need, limit, cutoff }) } else { Ok(()) }
     }
 }
 

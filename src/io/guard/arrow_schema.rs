@@ -1,13 +1,23 @@
 //! The Arrow schema that writers embed beside Parquet's own. Its format lets parts be shared, of which everybody who reads it
-//! makes copies: a name of a megabyte for each of a thousand columns takes a megabyte in the file and a thousand here.
+//! makes copies: a name of a megabyte for each of a thousand columns takes a megabyte in the file and a thousand here. Writers
+//! repeat in it what pairs of keys and values the file has, and a reader of it would hold them once more.
 
-use arrow::ipc::root_as_message_with_opts;
+use std::collections::HashSet;
+use std::path::Path;
+
+use arrow::datatypes::Schema;
+use arrow::ipc::convert::fb_to_schema;
+use arrow::ipc::{root_as_message, root_as_message_with_opts};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use flatbuffers::VerifierOptions;
-use parquet::arrow::ARROW_SCHEMA_META_KEY;
+use flatbuffers::{InvalidFlatbuffer, VerifierOptions};
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, encode_arrow_schema};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataBuilder};
+
+use super::ours;
+use crate::error::Error;
+use crate::io::budget::Budget;
 
 /// How many times as long a schema may be without shared parts. Writers share the layouts of its tables: measured less than
 /// twice (2026-11-18).
@@ -17,23 +27,103 @@ const MOST_SHARED: usize = 4;
 const MARK: [u8; 4] = [0xff; 4];
 const MARK_AND_LENGTH: usize = 8;
 
-/// Refuses an embedded schema that shares more than writers do. The rest is for the crate to find out.
-pub(super) fn check(metadata: &ParquetMetaData) -> Result<(), ParquetError> {
-    let pairs = metadata.file_metadata().key_value_metadata().into_iter().flatten();
-    let mut schemas = pairs.filter(|pair| pair.key == ARROW_SCHEMA_META_KEY).filter_map(|pair| pair.value.as_deref());
-    if schemas.all(|schema| is_sound(schema, MOST_SHARED)) {
-        return Ok(());
+/// Metadata without the pairs of keys and values, and those pairs. The Arrow schema stays where the crate looks for it, without
+/// what it repeats of the pairs; among them its value is left out.
+pub(super) fn separate(
+    path: &Path,
+    metadata: ParquetMetaData,
+    budget: &Budget,
+) -> Result<(ParquetMetaData, Vec<KeyValue>), ParquetError> {
+    let what = || format!("reading the metadata of {}", path.display());
+    let pairs = metadata.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
+    let _copies = budget.take(size(pairs.iter().filter(|pair| !is_schema(pair))), what).map_err(ours)?;
+    let mut embedded = None;
+    for schema in pairs.iter().filter(|pair| is_schema(pair)).filter_map(|pair| pair.value.as_deref()) {
+        let mut room = budget.take(0, what).map_err(ours)?;
+        let parsed = parse(schema, |bytes| room.grow(bytes, what).map_err(ours))?;
+        embedded = Some(without_repeated(schema, parsed, pairs, path)?);
     }
-    Err(ParquetError::General("the Arrow schema in it makes no sense".to_owned()))
+    let kept = |pair: &KeyValue| if is_schema(pair) { KeyValue::new(pair.key.clone(), None) } else { pair.clone() };
+    let kept = pairs.iter().map(kept).collect();
+    let file = metadata.file_metadata();
+    let schema = embedded.map(|schema| vec![KeyValue::new(ARROW_SCHEMA_META_KEY.to_owned(), schema)]);
+    let file = FileMetaData::new(
+        file.version(),
+        file.num_rows(),
+        file.created_by().map(str::to_owned),
+        schema,
+        file.schema_descr_ptr(),
+        file.column_orders().cloned(),
+    );
+    let groups = metadata.into_builder().take_row_groups();
+    Ok((ParquetMetaDataBuilder::new(file).set_row_groups(groups).build(), kept))
 }
 
-/// Whether a schema is a schema, and at most so many times as long without shared parts.
-fn is_sound(schema: &str, most_shared: usize) -> bool {
-    let bytes = BASE64_STANDARD.decode(schema).unwrap_or_default();
+fn is_schema(pair: &KeyValue) -> bool {
+    pair.key == ARROW_SCHEMA_META_KEY
+}
+
+/// Bytes that pairs take.
+pub(in crate::io) fn size<'a>(pairs: impl IntoIterator<Item = &'a KeyValue>) -> u64 {
+    let one = |pair: &KeyValue| pair.key.capacity() + pair.value.as_ref().map_or(0, String::capacity);
+    pairs.into_iter().map(|pair| (size_of::<KeyValue>() + one(pair)) as u64).sum()
+}
+
+/// A schema, if it is one and shares no more than writers do; `grow` takes memory.
+fn parse(schema: &str, mut grow: impl FnMut(u64) -> Result<(), ParquetError>) -> Result<Schema, ParquetError> {
+    grow(schema.len() as u64)?;
+    let bytes = decode(schema);
+    let parsed = match shared(&bytes) {
+        Some(times) => {
+            // Its texts, and what it is written to once more.
+            grow(times as u64 * 2 * bytes.len() as u64)?;
+            root_as_message_with_opts(&limits(&bytes, times), message(&bytes)).ok()
+        }
+        None => None,
+    };
+    let schema = parsed.and_then(|message| message.header_as_schema()).map(fb_to_schema);
+    schema.ok_or_else(|| ParquetError::General("the Arrow schema in it makes no sense".to_owned()))
+}
+
+/// A schema without metadata that the pairs hold, too: readers prefer those.
+fn without_repeated(schema: &str, mut parsed: Schema, pairs: &[KeyValue], path: &Path) -> Result<String, ParquetError> {
+    let shorter = if parsed.metadata.is_empty() {
+        schema.to_owned()
+    } else {
+        let keys: HashSet<&str> = pairs.iter().map(|pair| pair.key.as_str()).collect();
+        parsed.metadata.retain(|key, _| !keys.contains(key.as_str()));
+        encode_arrow_schema(&parsed)
+    };
+    let readable = VerifierOptions::default();
+    if matches!(root_as_message(message(&decode(&shorter))), Err(InvalidFlatbuffer::TooManyTables)) {
+        let most = readable.max_tables;
+        return Err(ours(Error::File {
+            path: path.to_owned(),
+            problem: format!("the Arrow schema in it has more than {most} parts: columns, types and pairs of metadata"),
+            hint: "write it again with fewer of them, or without an Arrow schema".to_owned(),
+        }));
+    }
+    Ok(shorter)
+}
+
+fn decode(schema: &str) -> Vec<u8> {
+    BASE64_STANDARD.decode(schema).unwrap_or_default()
+}
+
+/// The message behind what may stand before it.
+fn message(bytes: &[u8]) -> &[u8] {
     let start = if bytes.starts_with(&MARK) { MARK_AND_LENGTH } else { 0 };
-    let message = bytes.get(start..).unwrap_or_default();
-    let limits = VerifierOptions { max_apparent_size: most_shared * message.len(), ..VerifierOptions::default() };
-    root_as_message_with_opts(&limits, message).is_ok()
+    bytes.get(start..).unwrap_or_default()
+}
+
+/// How many times as long a schema is without shared parts, if it is one and shares no more than it may.
+fn shared(bytes: &[u8]) -> Option<usize> {
+    (1..=MOST_SHARED).find(|&times| root_as_message_with_opts(&limits(bytes, times), message(bytes)).is_ok())
+}
+
+fn limits(bytes: &[u8], times: usize) -> VerifierOptions {
+    let length = message(bytes).len();
+    VerifierOptions { max_apparent_size: times * length, max_tables: length, ..VerifierOptions::default() }
 }
 
 #[cfg(test)]
@@ -51,14 +141,14 @@ mod tests {
         for kind in [DataType::Null, DataType::Int64, DataType::Utf8, list, key, point] {
             let fields: Vec<Field> = (0..2000).map(|at| Field::new(format!("{at:x}"), kind.clone(), true)).collect();
             let schema = encode_arrow_schema(&Schema::new(fields));
-            assert!(is_sound(&schema, MOST_SHARED / 2), "{kind}");
+            assert!(shared(&decode(&schema)).is_some_and(|times| times <= MOST_SHARED / 2), "{kind}");
         }
     }
 
     #[test]
     fn what_is_no_schema() {
         for schema in ["", "////", "no base64!", "AAAA"] {
-            assert!(!is_sound(schema, MOST_SHARED), "{schema}");
+            assert!(shared(&decode(schema)).is_none(), "{schema}");
         }
     }
 }

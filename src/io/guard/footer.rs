@@ -6,7 +6,6 @@ use std::path::Path;
 use super::format::FILE;
 use super::thrift::{Broken, Thrift, Visitor};
 use crate::error::Error;
-use crate::io::budget::Budget;
 use crate::io::{DAMAGED, shortened};
 
 /// Levels of nesting that a schema may have; lists take two each. Threads of 2 MiB of stack bear 300 levels and not 400,
@@ -14,17 +13,20 @@ use crate::io::{DAMAGED, shortened};
 const MOST_LEVELS: usize = 100;
 
 /// Row groups that the Parquet crate can number.
-const MOST_ROW_GROUPS: usize = i16::MAX as usize;
+pub(in crate::io) const MOST_ROW_GROUPS: usize = i16::MAX as usize;
 
-/// Bytes that a column of a row group, an element of the schema or a pair of key and value takes once it is parsed. Measured:
+/// Bytes that a column of a row group or an element of the schema takes once it is parsed. Measured:
 /// 430 for each of 200 000 columns with statistics (2026-11-18); half as much again, since a limit is a promise.
 const BYTES_PER_STRUCT: u64 = 640;
+
+/// Bytes that a pair of key and value takes beside its texts: 48, twice that while the list grows, and room for short texts.
+const BYTES_PER_PAIR: u64 = 160;
 
 /// Bytes for each number in a list, which may take one in the footer.
 const BYTES_PER_NUMBER: u64 = 8;
 
-/// Refuses a footer that the crate would choke on.
-pub(super) fn check(path: &Path, bytes: &[u8], budget: &Budget) -> Result<(), Error> {
+/// Refuses a footer that the crate would choke on; gives the bytes that it takes once it is parsed.
+pub(super) fn check(path: &Path, bytes: &[u8]) -> Result<u64, Error> {
     let mut footer = Footer::default();
     let walked = Thrift::new(bytes).structure(FILE, &mut footer);
     let refuse = |problem: String, hint: &str| {
@@ -52,9 +54,8 @@ pub(super) fn check(path: &Path, bytes: &[u8], budget: &Budget) -> Result<(), Er
     if let Some(codec) = footer.unknown_codec {
         return refuse(format!("is compressed with codec {codec}, which is unknown"), super::OTHER_CODECS);
     }
-    let need = bytes.len() as u64 + footer.structs * BYTES_PER_STRUCT + footer.numbers * BYTES_PER_NUMBER;
-    budget.take(need, || format!("reading the footer of {}", path.display()))?.keep(need);
-    Ok(())
+    let structs = footer.structs * BYTES_PER_STRUCT + footer.pairs * BYTES_PER_PAIR;
+    Ok(bytes.len() as u64 + structs + footer.numbers * BYTES_PER_NUMBER)
 }
 
 /// What to do about an encrypted file.
@@ -68,8 +69,9 @@ const CODECS: std::ops::RangeInclusive<i64> = 0..=7;
 struct Footer {
     schema: Tree,
     row_groups: usize,
-    /// Elements of the schema, columns of row groups, pairs of keys and values.
+    /// Elements of the schema, columns of row groups.
     structs: u64,
+    pairs: u64,
     /// Numbers in lists.
     numbers: u64,
     is_encrypted: bool,
@@ -100,7 +102,8 @@ impl Visitor for Footer {
             "encryption" => self.is_encrypted = true,
             _ => {}
         }
-        self.structs += u64::from(matches!(name, "schema" | "columns" | "pairs"));
+        self.structs += u64::from(matches!(name, "schema" | "columns"));
+        self.pairs += u64::from(name == "pairs");
     }
 }
 

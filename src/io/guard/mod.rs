@@ -8,6 +8,7 @@ mod delta;
 mod footer;
 mod format;
 mod header;
+mod levels;
 mod metadata;
 mod page_index;
 mod pages;
@@ -22,10 +23,12 @@ use std::sync::Arc;
 
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ParquetMetaDataReader;
+use parquet::file::metadata::{KeyValue, ParquetMetaDataReader};
 use parquet::file::reader::{ChunkReader, Length};
 
+pub(super) use self::arrow_schema::size as size_of_pairs;
 pub(super) use self::bloom::BloomFilters;
+pub(super) use self::footer::MOST_ROW_GROUPS;
 pub(super) use self::row_group::{Surveyed, check_pages};
 use super::budget::Budget;
 use super::file::PositionedFile;
@@ -57,20 +60,38 @@ pub(super) fn ours(error: Error) -> ParquetError {
     ParquetError::External(Box::new(error))
 }
 
-/// The metadata of a file, with its page indexes, if they make sense.
-pub(super) fn load(path: &Path, file: &PositionedFile, budget: &Budget) -> Result<ArrowReaderMetadata, Error> {
+/// The metadata of a file, with its page indexes, if they make sense; and its pairs of keys and values, which they are without.
+pub(super) fn load(
+    path: &Path,
+    file: &PositionedFile,
+    budget: &Budget,
+) -> Result<(ArrowReaderMetadata, Vec<KeyValue>), Error> {
     let start = footer_start(path, file)?;
     let length = file.len() - TAIL - start;
-    let _footer = budget.take(length, || format!("reading the footer of {}", path.display()))?;
+    let what = || format!("reading the footer of {}", path.display());
+    let bytes_taken = budget.take(length, what)?;
     let bytes = guarded(path, || file.get_bytes(start, length as usize))?;
-    footer::check(path, &bytes, budget)?;
-    guarded(path, || {
+    let parsed_taken = budget.take(footer::check(path, &bytes)?, what)?;
+    let (metadata, pairs) = guarded(path, || {
         let parsed = ParquetMetaDataReader::decode_metadata(&bytes)?;
+        drop((bytes, bytes_taken));
         metadata::check(&parsed, start)?;
-        arrow_schema::check(&parsed)?;
+        let (parsed, pairs) = arrow_schema::separate(path, parsed, budget)?;
         let parsed = page_index::read(path, file, parsed, budget)?;
-        ArrowReaderMetadata::try_new(Arc::new(parsed), ArrowReaderOptions::new())
-    })
+        Ok((ArrowReaderMetadata::try_new(Arc::new(parsed), ArrowReaderOptions::new())?, pairs))
+    })?;
+    drop(parsed_taken);
+    budget.take(held(&metadata) + size_of_pairs(&pairs), what)?.keep(u64::MAX);
+    Ok((metadata, pairs))
+}
+
+/// Bytes that Arrow's view of a column takes beside its fields.
+const BYTES_PER_FIELD: u64 = 512;
+
+/// Bytes that metadata take as long as the file is open.
+fn held(metadata: &ArrowReaderMetadata) -> u64 {
+    let fields = metadata.schema().fields();
+    (metadata.metadata().memory_size() + fields.size()) as u64 + BYTES_PER_FIELD * fields.len() as u64
 }
 
 /// Where the footer begins. What is no Parquet file at all deserves a plainer word than the crate has for it.

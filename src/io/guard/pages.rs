@@ -4,15 +4,16 @@ use std::io::BufReader;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parquet::basic::{Compression, Encoding};
+use parquet::basic::{Compression, Encoding, Type};
 use parquet::column::page::{Page, PageIterator, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
+use parquet::schema::types::ColumnDescriptor;
 
 use super::header::{FIRST_LOOK, Header, Headers, Kind};
-use super::{delta, unpack};
+use super::{delta, levels, unpack};
 use crate::io::file::{Cursor, PositionedFile};
 
 /// Pages of one column, one after the other: what an index says of their places is not trusted.
@@ -23,8 +24,10 @@ pub(super) struct CheckedPages {
     ahead: Option<Header>,
     pages: SerializedPageReader<Sparing>,
     codec: Compression,
-    /// Levels that stand in front of the values, each behind its length, in data pages of the first version.
-    levels: usize,
+    /// The highest level of a value, that of one which is there. Columns with several values in a row are refused before.
+    highest: u16,
+    /// Bytes of a value, where all have as many.
+    width: Option<u64>,
     room: u64,
 }
 
@@ -42,7 +45,8 @@ impl CheckedPages {
             ahead: None,
             pages: SerializedPageReader::new(Arc::new(Sparing(file.clone())), metadata, 0, None)?,
             codec: metadata.compression(),
-            levels: usize::from(column.max_def_level() > 0) + usize::from(column.max_rep_level() > 0),
+            highest: column.max_def_level().unsigned_abs(),
+            width: width(column),
             room,
         })
     }
@@ -72,33 +76,60 @@ impl CheckedPages {
     }
 
     fn check_unpacked(&self, page: &Page) -> Result<()> {
-        let streams = match page.encoding() {
-            Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
-            Encoding::DELTA_BYTE_ARRAY => 2,
+        let texts = |streams| {
+            self.split(page).is_some_and(|(_, values)| delta::is_sound(&values, streams, u64::from(page.num_values())))
+        };
+        let problem = match page.encoding() {
+            Encoding::DELTA_LENGTH_BYTE_ARRAY if !texts(1) => "the lengths of texts make no sense",
+            Encoding::DELTA_BYTE_ARRAY if !texts(2) => "the lengths of texts make no sense",
+            Encoding::BYTE_STREAM_SPLIT if self.holds_others(page) => {
+                "a page of split bytes holds more or fewer values than it claims"
+            }
             _ => return Ok(()),
         };
-        match self.values(page) {
-            Some(values) if delta::is_sound(&values, streams, u64::from(page.num_values())) => Ok(()),
-            _ => Err(ParquetError::General("the lengths of texts make no sense".to_owned())),
-        }
+        Err(ParquetError::General(problem.to_owned()))
     }
 
-    /// The bytes of a page behind its levels.
-    fn values(&self, page: &Page) -> Option<Bytes> {
-        let mut start = match page {
-            Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
-                def_levels_byte_len.checked_add(*rep_levels_byte_len)? as usize
-            }
-            _ => 0,
-        };
+    /// Whether a page of split bytes holds other values than it claims. The first bytes of all values stand first, then the
+    /// second ones: where there are more or fewer, the crate puts bytes of different values together.
+    fn holds_others(&self, page: &Page) -> bool {
+        let Some(width) = self.width else { return false };
+        let held = self.split(page).and_then(|(levels, values)| {
+            let claimed = u64::from(page.num_values());
+            let present =
+                if self.highest == 0 { Some(claimed) } else { levels::present(&levels, self.highest, claimed) };
+            Some(present?.checked_mul(width)? == values.len() as u64)
+        });
+        held != Some(true)
+    }
+
+    /// The levels of a data page, and the values behind them.
+    fn split(&self, page: &Page) -> Option<(Bytes, Bytes)> {
         let bytes = page.buffer();
-        if matches!(page, Page::DataPage { .. }) {
-            for _ in 0..self.levels {
-                let length = bytes.get(start..)?.first_chunk::<4>()?;
-                start = start.checked_add(4)?.checked_add(u32::from_le_bytes(*length) as usize)?;
+        let (start, end) = match page {
+            Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
+                let start = *rep_levels_byte_len as usize;
+                (start, start.checked_add(*def_levels_byte_len as usize)?)
             }
-        }
-        (start <= bytes.len()).then(|| bytes.slice(start..))
+            Page::DataPage { def_level_encoding: Encoding::RLE, .. } if self.highest > 0 => {
+                let length = bytes.first_chunk::<4>()?;
+                (4, 4_usize.checked_add(u32::from_le_bytes(*length) as usize)?)
+            }
+            // Levels in the encoding that came before are of old files.
+            Page::DataPage { .. } if self.highest > 0 => return None,
+            _ => (0, 0),
+        };
+        (start <= end && end <= bytes.len()).then(|| (bytes.slice(start..end), bytes.slice(end..)))
+    }
+}
+
+/// Bytes of a value, where all have as many and may be split.
+fn width(column: &ColumnDescriptor) -> Option<u64> {
+    match column.physical_type() {
+        Type::INT32 | Type::FLOAT => Some(4),
+        Type::INT64 | Type::DOUBLE => Some(8),
+        Type::FIXED_LEN_BYTE_ARRAY => u64::try_from(column.type_length()).ok(),
+        Type::BOOLEAN | Type::INT96 | Type::BYTE_ARRAY => None,
     }
 }
 
