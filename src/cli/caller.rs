@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::engine::Progress;
 use crate::error::Error;
 use crate::io::{ArrowTable, Budget, Input, Output, read_small_text};
+use crate::text::one_line;
 
 /// Hears what a subcommand has to say while it works.
 pub trait Listener: Sync {
@@ -83,6 +84,6 @@ impl Caller<'_> {
     }
 
     pub(super) fn warn(&self, message: &str) {
-        self.listener.warn(message);
+        self.listener.warn(&one_line(message));
     }
 }
