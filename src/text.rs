@@ -1,5 +1,7 @@
 //! Text from files and arguments, made fit to be printed for people.
 
+use std::fmt::Write as _;
+
 /// One line: white space of any kind becomes a space, and what a terminal would obey is replaced.
 pub(crate) fn one_line(text: &str) -> String {
     printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -30,7 +32,7 @@ pub(crate) fn printable_json(json: &str) -> String {
     for letter in json.chars() {
         // All of these have four digits, and serde has escaped those below the space; a line break is of the layout.
         if letter != '\n' && harmless(letter) != letter {
-            safe.push_str(&format!("\\u{:04x}", u32::from(letter)));
+            let _ = write!(safe, "\\u{:04x}", u32::from(letter));
         } else {
             safe.push(letter);
         }

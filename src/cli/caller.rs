@@ -8,6 +8,7 @@ use crate::engine::Progress;
 use crate::error::Error;
 use crate::finding::Finding;
 use crate::io::{ArrowTable, Budget, Input, Output, read_small_text};
+use crate::text::one_line;
 
 /// Hears what a subcommand has to say while it works.
 pub trait Listener: Sync {
@@ -84,7 +85,7 @@ impl Caller<'_> {
     }
 
     pub(super) fn warn(&self, message: &str) {
-        self.listener.warn(message);
+        self.listener.warn(&one_line(message));
     }
 
     pub(super) fn tell(&self, findings: &[Finding]) {

@@ -131,7 +131,7 @@ impl Listener for Terminal {
     }
 
     fn warn(&self, message: &str) {
-        say(&format!("warning: {}", one_line(message)));
+        say(&format!("warning: {message}"));
     }
 }
 

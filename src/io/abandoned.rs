@@ -86,27 +86,46 @@ fn is_at(file: &File, path: &Path) -> bool {
     matches!((open, named), (Ok(open), Ok(named)) if open == named)
 }
 
+/// The file systems of this machine alone, as `statfs` numbers them: ext4 and its forerunners, XFS, Btrfs, F2FS, ZFS, bcachefs, tmpfs, overlay.
+#[cfg(target_os = "linux")]
+const LOCAL: [u32; 8] =
+    [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x2fc1_2fc1, 0xca45_1a4e, 0x0102_1994, 0x794c_7630];
+
 /// Whether everybody who may hold a file beside this one would be seen to: on disks of this machine alone. On those of a network
 /// a lock may be known only where it was taken.
 #[cfg(target_os = "linux")]
 fn sees_all_locks(file: &File) -> bool {
-    /// As `statfs` tells them, which names some of them by other types than the constants have.
-    const ZFS: i64 = 0x2fc1_2fc1;
-    const BCACHEFS: i64 = 0xca45_1a4e;
-    let local = [
-        libc::EXT4_SUPER_MAGIC as i64,
-        libc::XFS_SUPER_MAGIC as i64,
-        libc::BTRFS_SUPER_MAGIC as i64,
-        libc::F2FS_SUPER_MAGIC as i64,
-        libc::TMPFS_MAGIC as i64,
-        libc::OVERLAYFS_SUPER_MAGIC as i64,
-        ZFS,
-        BCACHEFS,
-    ];
-    rustix::fs::fstatfs(file).is_ok_and(|disk| local.contains(&(disk.f_type as i64)))
+    rustix::fs::fstatfs(file).is_ok_and(|disk| LOCAL.contains(&(disk.f_type as u32)))
 }
 
 #[cfg(not(target_os = "linux"))]
 fn sees_all_locks(_: &File) -> bool {
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::TemporaryFolder;
+
+    /// Issue 15, point 15: between making a file and holding it another run may have come by.
+    #[test]
+    fn what_was_taken_for_abandoned_is_not_held() {
+        let folder = TemporaryFolder::new().unwrap();
+        let path = |name: &str| folder.path().join(format!("{PREFIX}{name}{SUFFIX}"));
+        let own = File::create(path("own")).unwrap();
+        assert!(hold(&own, &path("own")));
+
+        // It is about to be removed, is gone, or its name is another's by now.
+        let new = File::create(path("new")).unwrap();
+        let other = File::open(path("new")).unwrap();
+        other.lock().unwrap();
+        assert!(!hold(&new, &path("new")));
+        drop(other);
+        remove_beside(&own, &path("own"), Kind::File);
+        assert!(!path("new").exists() && !hold(&new, &path("new")));
+        let _another = File::create(path("new")).unwrap();
+        assert!(!hold(&new, &path("new")));
+        assert!(path("own").exists());
+    }
 }

@@ -49,7 +49,8 @@ fn matching(given: &Path, pattern: &str) -> Result<Vec<PathBuf>, Error> {
             Ok(path) if agrees(&parts, &names(&path), true) && !path.is_dir() => files.push(path),
             // A folder that cannot be looked into may hold rows that nobody would miss.
             Err(error) if agrees(&parts, &names(error.path()), false) => {
-                return Err(cannot_list(&error.path().to_owned(), error.into()));
+                let folder = error.path().to_owned();
+                return Err(cannot_list(&folder, error.into()));
             }
             _ => {}
         }
@@ -61,7 +62,7 @@ fn matching(given: &Path, pattern: &str) -> Result<Vec<PathBuf>, Error> {
 /// The names that a path is made of.
 fn names(path: &Path) -> Vec<&OsStr> {
     let is_name = |part: &Component| matches!(part, Component::Normal(_) | Component::ParentDir);
-    path.components().filter(is_name).map(|part| part.as_os_str()).collect()
+    path.components().filter(is_name).map(Component::as_os_str).collect()
 }
 
 /// Whether the parts of a pattern match names by our rule: all of them, or the first parts all names.

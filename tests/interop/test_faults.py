@@ -154,7 +154,7 @@ def test_94_a_disk_that_fails_to_read(binary, failing, tmp_path, record_property
     """Issue 15, point 9: whichever read fails, it is the world's failure (1), and not a damaged file (2)."""
     paths = {"test": tmp_path / "test.parquet", "train": tmp_path / "train.parquet", "params": tmp_path / "tuned.json"}
     pq.write_table(test_rows(300), paths["test"], row_group_size=100)
-    pq.write_table(train_rows(300), paths["train"], row_group_size=100)
+    pq.write_table(train_rows(300).append_column("xgb", test_rows(300)["xgb"]), paths["train"], row_group_size=100)
     tuning = [binary, "tune", "--train", paths["train"], "--label", "price", "--prediction", "xgb", "--leave-one-out", "--sigma-grid", "500m"]
     assert run([*tuning, "-o", paths["params"]]).returncode == 0
     out, sound = tmp_path / "out.parquet", 0
