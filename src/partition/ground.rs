@@ -18,6 +18,8 @@ pub(super) struct Ground {
 const WIDEST_IN_SIGMA: f64 = 4.0;
 /// Cubes beyond which nobody looks for lattices: laying them out would take seconds, and nodes gigabytes.
 const MOST_CUBES: usize = 1 << 18;
+/// Bytes of a cube while lattices are laid out for it.
+const BYTES_OF_A_CUBE: u64 = 512;
 /// Far more than roundings put a row off the sphere.
 const OFF_THE_SPHERE: f64 = 1e-9;
 
@@ -46,15 +48,17 @@ impl Ground {
         self.cells.iter().map(|(cell, ..)| cell.group).collect::<FxHashSet<i64>>().len().max(1)
     }
 
-    /// The cubes of all groups and their side, small enough beside σ; none if they are too many.
-    pub(super) fn cubes(&self, sigma: f64, weight: impl Fn(Count) -> f64) -> Option<(Vec<Cube>, f64)> {
+    /// The cubes of all groups and their side, small enough beside σ; none if they are too many, or take more bytes than this.
+    pub(super) fn cubes(&self, sigma: f64, weight: impl Fn(Count) -> f64, limit: u64) -> Option<(Vec<Cube>, f64)> {
         let cube =
             |(cell, count, read): &(Cell, Count, bool)| Cube { at: cell.cube, targets: *read, weight: weight(*count) };
+        let most = MOST_CUBES.min(usize::try_from(limit / BYTES_OF_A_CUBE).unwrap_or(MOST_CUBES));
         let (mut cubes, mut side) = (merged(self.cells.iter().map(cube).collect()), self.side);
         while self.metric == Metric::Sphere && side > WIDEST_IN_SIGMA * sigma {
             side *= 0.5;
-            cubes = cubes.iter().flat_map(eighths).filter(|cube| is_on_the_sphere(&cube.at, side)).collect();
-            if cubes.len() > MOST_CUBES {
+            cubes =
+                cubes.iter().flat_map(eighths).filter(|cube| is_on_the_sphere(&cube.at, side)).take(most + 1).collect();
+            if cubes.len() > most {
                 return None;
             }
         }
@@ -111,7 +115,7 @@ mod tests {
         let mut wide = Census::new(sigma, Metric::Sphere, 30);
         wide.add(&places, Role::ToPredict).unwrap();
         let width = 100_000.0 / 6_371_008.8;
-        let (cubes, side) = Ground::of(&wide).cubes(width, |count| count.all() as f64).unwrap();
+        let (cubes, side) = Ground::of(&wide).cubes(width, |count| count.all() as f64, u64::MAX).unwrap();
         assert!(side <= 4.0 * width && wide.side() > 8.0 * width);
         let known: FxHashSet<[i64; 3]> = cubes.iter().map(|cube| cube.at).collect();
         assert_eq!(known.len(), cubes.len());

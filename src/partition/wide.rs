@@ -157,7 +157,7 @@ fn laid_out(
 ) -> Option<Laid> {
     let (count, sigma) = (ground.count(), width(sigma, ground.metric));
     let weight = |count: Count| count.to_predict as f64 + label_weight * count.labelled as f64;
-    let (cubes, side) = ground.cubes(sigma, weight)?;
+    let (cubes, side) = ground.cubes(sigma, weight, limit)?;
     let outline = Outline {
         metric: ground.metric,
         sigma,
