@@ -98,7 +98,8 @@ impl Tiling<'_> {
     fn seen(&self, rows: &Rowed) -> Checksums {
         let Rowed { home, guests, labelled, .. } = rows;
         let mut seen = Checksums::default();
-        for (role, (places, values)) in [(Role::ToPredict, home), (Role::ToPredict, guests), (Role::Labelled, labelled)] {
+        for (role, (places, values)) in [(Role::ToPredict, home), (Role::ToPredict, guests), (Role::Labelled, labelled)]
+        {
             seen.add(role, &RowHashes::of(places, &[values]));
         }
         seen.with_label_weight(self.label_weight)
