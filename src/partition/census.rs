@@ -93,7 +93,8 @@ impl Census {
     /// # Errors
     /// If the places are measured in another way.
     pub fn add(&mut self, places: &Places, role: Role) -> Result<(), Error> {
-        self.count(places, role, |_| 0)
+        self.count(places, role, |_| 0);
+        Ok(())
     }
 
     /// Counts rows, and notes their [checksums](Self::checksums).
@@ -101,10 +102,11 @@ impl Census {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn add_hashed(&mut self, places: &Places, role: Role, hashes: &RowHashes) -> Result<(), Error> {
-        self.count(places, role, |row| hashes.row(row))
+        self.count(places, role, |row| hashes.row(row));
+        Ok(())
     }
 
-    fn count(&mut self, places: &Places, role: Role, hash: impl Fn(usize) -> u64 + Sync) -> Result<(), Error> {
+    fn count(&mut self, places: &Places, role: Role, hash: impl Fn(usize) -> u64 + Sync) {
         let metric = self.metric;
         let farthest = match metric {
             Metric::Sphere => 1.0,
@@ -125,7 +127,6 @@ impl Census {
             self.cells.entry(cell).or_default().join(Checksums::only(role, rows));
         }
         self.fit();
-        Ok(())
     }
 
     /// Adds the rows of another census of the same kind.

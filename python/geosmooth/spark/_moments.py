@@ -15,7 +15,7 @@ from geosmooth.spark._count import Range, Role
 from geosmooth.spark._request import Problem
 from geosmooth.spark._results import Added
 from geosmooth.spark._rows import Batch, Floats
-from geosmooth.spark._tree import joined
+from geosmooth.spark._tree import fewer, joined
 
 if TYPE_CHECKING:
     from geosmooth._core import TileSettings
