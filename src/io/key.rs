@@ -203,6 +203,10 @@ mod tests {
         assert_eq!(keys(Float64Array::from(infinite.to_vec())), ["null", "inf", "-inf"]);
     }
 
+    fn fixed_size<const N: usize>(values: &[&[u8; N]]) -> FixedSizeBinaryArray {
+        FixedSizeBinaryArray::try_from_iter(values.iter()).unwrap()
+    }
+
     #[test]
     fn bytes_are_keys_whether_or_not_they_are_text() {
         let bytes: [&[u8]; 5] = [b"a", b"\xff", b"0xff", b"", "größe".as_bytes()];
@@ -212,10 +216,9 @@ mod tests {
             let keys = as_keys(&strict_cast(&array, &data_type).unwrap()).unwrap();
             assert_eq!(keys.as_string::<i32>(), &StringArray::from(expected.to_vec()), "{data_type}");
         }
-        let uuid =
-            FixedSizeBinaryArray::from(vec![b"\x55\x0e\x84\x00\xe2\x9b\x41\xd4\xa7\x16\x44\x66\x55\x44\x00\x00"]);
+        let uuid = fixed_size(&[b"\x55\x0e\x84\x00\xe2\x9b\x41\xd4\xa7\x16\x44\x66\x55\x44\x00\x00"]);
         assert_eq!(keys(uuid), ["550e8400-e29b-41d4-a716-446655440000"]);
-        assert_eq!(keys(FixedSizeBinaryArray::from(vec![b"abc", b"\x00\x01\xff"])), ["0x616263", "0x0001ff"]);
+        assert_eq!(keys(fixed_size(&[b"abc", b"\x00\x01\xff"])), ["0x616263", "0x0001ff"]);
     }
 
     #[test]
