@@ -32,7 +32,7 @@ pub(super) const LEAST_MEMORY: u64 = 64 << 20;
 const SHARE_OF_A_PART: u64 = 8;
 const SHARE_OF_BUFFERS: u64 = 16;
 /// Part of the memory that the keys of groups may take.
-const SHARE_OF_KEYS: u64 = 2;
+const SHARE_OF_KEYS: u64 = 3;
 /// Bytes of a row while it is read, laid on shelves or given back: a few columns, some of them twice; and for each prediction.
 const BYTES_IN_A_PART: u64 = 240;
 const BYTES_OF_A_PREDICTION: u64 = 16;
