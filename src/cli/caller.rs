@@ -56,14 +56,12 @@ pub(super) struct Caller<'a> {
 impl Caller<'_> {
     /// The table of that name, or the files of that path.
     pub(super) fn open(&self, path: &Path) -> Result<Input, Error> {
-        match self.memory.tables.get(path) {
-            Some(table) => Ok(Input::in_memory(path, table.clone())),
-            None => {
-                let input = Input::open(path, self.budget)?;
-                self.opened.add(input.paths());
-                Ok(input)
-            }
+        if let Some(table) = self.memory.tables.get(path) {
+            return Ok(Input::in_memory(path, table.clone()));
         }
+        let input = Input::open(path, self.budget)?;
+        self.opened.add(input.paths());
+        Ok(input)
     }
 
     /// An output that is none of the files that the run has opened.
