@@ -106,7 +106,6 @@ BASES = {
     "decimal(76)": (LARGE * 10**55 + 1, lambda values: decimals(values, pa.decimal256(76, 0))),
     "decimal(38, 9)": (LARGE * 10**9, lambda values: decimals(values, pa.decimal128(38, 9))),
     "nanoseconds": (1_763_500_000_123_456_789, lambda values: pa.array(values, pa.timestamp("ns")).cast(pa.int64())),
-    "dictionary": (2**62 + 7, lambda values: pa.array(values).dictionary_encode()),
     "across 2^53": (2**53 - 150, lambda values: pa.array(values)),
 }  # fmt: skip
 
