@@ -83,7 +83,7 @@ def smooth(
     certificate
         Add `<prediction>_error_bound`, the proven error of each row, and `n_effective`, the sources behind it.
     lat, lon, geometry, index, group
-        Where places are, unless they are found by themselves: index columns are numbers or times; rows of different groups, keys of any type, never touch.
+        Where places are, unless they are found by themselves; rows of different groups, of any type, never touch.
     on_invalid
         What to do with rows whose place, prediction or label is missing or infinite: `"error"` names the first,
         `"skip"` leaves them out, with a missing result.

@@ -85,7 +85,7 @@ def places(what: str, given: ArrayLike) -> NDArray[np.float64]:
 def refuse_beyond_floats(what: str, given: Any) -> None:
     """Raises if there are whole numbers beyond 2⁵³."""
     array = np.asarray(given)
-    if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size and (array.max() > 2**53 or array.min() < -(2**53)):
+    if array.dtype.kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > 2**53:
         raise ValueError(f"{what} hold whole numbers beyond 2^53, which floats of 64 bits do not tell apart\nhint: subtract one number from all places first")
 
 

@@ -44,9 +44,8 @@ def test_74_keys_of_frames():
 @pytest.mark.parametrize("sigma", [1, 100])
 def test_75_index_columns_of_frames(sigma):
     near = geosmooth.smooth(pd.DataFrame({"t": STEPS, "model": VALUES}), **ASKED, index="t", sigma=sigma)["model_smoothed"]
-    times = pd.DataFrame({"t": pd.to_datetime(START + STEPS), "model": VALUES})
-    frames = [times, pd.DataFrame({"t": START + STEPS, "model": VALUES}), pl.from_pandas(times)]
-    for frame in frames:
+    far = {"t": START + STEPS, "model": VALUES}
+    for frame in [pd.DataFrame(far), pl.DataFrame(far), pl.DataFrame(far).cast({"t": pl.Decimal(38, 0)})]:
         assert list(geosmooth.smooth(frame, **ASKED, index="t", sigma=sigma)["model_smoothed"]) == list(near)
     assert sigma > 1 or list(near) == VALUES
 

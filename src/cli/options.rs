@@ -38,8 +38,7 @@ pub(super) struct DataArgs {
     /// Column of points (WKB, or structs of x and y); found by itself in GeoParquet files
     #[arg(long, value_name = "COLUMN", conflicts_with = "index")]
     pub(super) geometry: Option<String>,
-    /// One to three columns of numbers or times to measure distance in, such as easting,northing; sigma is then a plain number in their
-    /// unit. Dates count days, other times what their type counts, such as nanoseconds
+    /// One to three numeric columns to measure distance in, such as easting,northing; sigma is then a plain number
     #[arg(long, value_name = "COLUMNS")]
     pub(super) index: Vec<String>,
     /// Rows with different values in this column never touch each other; of any type but lists and structs

@@ -105,7 +105,7 @@ impl Table {
 
 fn place(mut axes: Vec<Vec<f64>>, is_index: bool, origin: &Origin) -> Result<Places, Error> {
     if is_index {
-        return Ok(Places::index(axes)?.counted_from(origin.offsets()));
+        return Ok(Places::index(axes)?.counted_from(origin.as_floats()));
     }
     let longitude = axes.pop().unwrap_or_default();
     let latitude = axes.pop().unwrap_or_default();

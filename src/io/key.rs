@@ -107,7 +107,7 @@ fn times(array: &ArrayRef) -> Result<StringArray, ArrowError> {
 }
 
 /// Dates, times and durations as what their type counts.
-pub(super) fn counts(array: &ArrayRef) -> Result<PrimitiveArray<Int64Type>, ArrowError> {
+fn counts(array: &ArrayRef) -> Result<PrimitiveArray<Int64Type>, ArrowError> {
     let array = match array.data_type() {
         DataType::Date32 | DataType::Time32(_) => &strict_cast(array, &DataType::Int32)?,
         _ => array,
@@ -203,10 +203,6 @@ mod tests {
         assert_eq!(keys(Float64Array::from(infinite.to_vec())), ["null", "inf", "-inf"]);
     }
 
-    fn fixed_size<const N: usize>(values: &[&[u8; N]]) -> FixedSizeBinaryArray {
-        FixedSizeBinaryArray::try_from_iter(values.iter()).unwrap()
-    }
-
     #[test]
     fn bytes_are_keys_whether_or_not_they_are_text() {
         let bytes: [&[u8]; 5] = [b"a", b"\xff", b"0xff", b"", "größe".as_bytes()];
@@ -216,9 +212,12 @@ mod tests {
             let keys = as_keys(&strict_cast(&array, &data_type).unwrap()).unwrap();
             assert_eq!(keys.as_string::<i32>(), &StringArray::from(expected.to_vec()), "{data_type}");
         }
-        let uuid = fixed_size(&[b"\x55\x0e\x84\x00\xe2\x9b\x41\xd4\xa7\x16\x44\x66\x55\x44\x00\x00"]);
-        assert_eq!(keys(uuid), ["550e8400-e29b-41d4-a716-446655440000"]);
-        assert_eq!(keys(fixed_size(&[b"abc", b"\x00\x01\xff"])), ["0x616263", "0x0001ff"]);
+        let fixed = |values: &[&[u8]]| keys(FixedSizeBinaryArray::try_from_iter(values.iter()).unwrap());
+        assert_eq!(
+            fixed(&[b"\x55\x0e\x84\x00\xe2\x9b\x41\xd4\xa7\x16\x44\x66\x55\x44\x00\x00"]),
+            ["550e8400-e29b-41d4-a716-446655440000"]
+        );
+        assert_eq!(fixed(&[b"abc", b"\x00\x01\xff"]), ["0x616263", "0x0001ff"]);
     }
 
     #[test]

@@ -1,16 +1,13 @@
-//! Index columns as differences: whole numbers, decimals and times beyond what floats of 64 bits hold are counted from one of their own, so
+//! Index columns as differences: whole numbers and decimals beyond what floats of 64 bits hold are counted from one of their own, so
 //! that distances are exact.
 
-use std::sync::Arc;
-
 use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Float64Type, Int64Type, TimeUnit, i256};
+use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Float64Type, Int64Type, i256};
 use arrow::error::ArrowError;
 
-use super::guard::ours;
-use super::input::{Input, type_name};
-use super::key::{counts, decimal, strict_cast};
-use super::read::{Numbers, is_numeric};
+use super::input::Input;
+use super::key::{decimal, strict_cast};
+use super::read::Numbers;
 use super::shortened;
 use crate::error::Error;
 
@@ -20,27 +17,21 @@ use crate::error::Error;
 /// the whole part of the first. A value whose difference from that is no float is an error.
 #[derive(Debug, Default)]
 pub struct Origin {
-    columns: Vec<Start>,
-}
-
-#[derive(Debug, Default)]
-struct Start {
-    /// What the column counts; nothing was read yet if there is none.
-    unit: Option<&'static str>,
-    offset: Option<i256>,
+    /// For each column; none where no value was seen yet.
+    offsets: Vec<Option<i256>>,
 }
 
 impl Origin {
     /// All columns are counted from zero, whatever is in them: for rows in several places that nothing decides for.
     #[must_use]
     pub fn zero() -> Self {
-        Self { columns: (0..3).map(|_| Start { unit: None, offset: Some(i256::ZERO) }).collect() }
+        Self { offsets: vec![Some(i256::ZERO); 3] }
     }
 
     /// What was subtracted from each column, as near as a float is.
-    pub(crate) fn offsets(&self) -> Vec<f64> {
-        let float = |start: &Start| start.offset.and_then(|offset| offset.to_string().parse().ok()).unwrap_or(0.0);
-        self.columns.iter().map(float).collect()
+    pub(crate) fn as_floats(&self) -> Vec<f64> {
+        let float = |offset: &Option<i256>| offset.and_then(|offset| offset.to_string().parse().ok()).unwrap_or(0.0);
+        self.offsets.iter().map(float).collect()
     }
 }
 
@@ -51,43 +42,18 @@ const LARGEST_DECIMAL: u128 = 1_000_000_000_000_000;
 const LARGEST_POWER: i8 = 22;
 
 impl Input {
-    /// Reads the columns of an index: numbers of any type; dates, times and durations in what their type counts.
+    /// Reads the columns of an index: numbers of any type.
     pub(super) fn index(&self, names: &[String], origin: &mut Origin) -> Result<Vec<Numbers>, Error> {
-        if origin.columns.len() < names.len() {
-            origin.columns.resize_with(names.len(), Start::default);
-        }
-        names.iter().zip(&mut origin.columns).map(|(name, start)| self.axis(name, start)).collect()
-    }
-
-    fn axis(&self, name: &str, start: &mut Start) -> Result<Numbers, Error> {
-        let (root, field) = self.column(name)?;
-        let Some(unit) = unit(field.data_type()) else {
-            let problem = format!("is {}, not a number or a time", type_name(field.data_type()));
-            return Err(self.wrong_column(name, &problem, "choose a column of numbers or times, or convert it"));
-        };
-        let expected = *start.unit.get_or_insert(unit);
-        self.check_unit(name, field.data_type(), expected)?;
-        let read = self.arrays(&[root], &[], |array| {
-            // Files of one input may say different things about the same stored numbers.
-            self.check_unit(name, array.data_type(), expected).map_err(ours)?;
-            Ok(plain(array)?)
-        })?;
-        let arrays = &read.arrays[0];
-        let offset = match start.offset.or_else(|| decided(arrays)) {
-            Some(offset) => *start.offset.insert(offset),
-            None => i256::ZERO,
-        };
-        self.counted_from(name, offset, arrays)
-    }
-
-    fn check_unit(&self, name: &str, data_type: &DataType, expected: &str) -> Result<(), Error> {
-        match unit(data_type) {
-            Some(unit) if unit != expected => {
-                let problem = format!("counts {unit}, but {expected} in rows that were read before");
-                Err(self.wrong_column(name, &problem, "give it one type in all inputs"))
-            }
-            _ => Ok(()),
-        }
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let read = self.arrays(&self.numeric(&names)?, &[], |array| Ok(plain(array)?))?;
+        origin.offsets.resize(names.len().max(origin.offsets.len()), None);
+        let columns = names.iter().zip(&read.arrays).zip(&mut origin.offsets);
+        columns
+            .map(|((name, arrays), offset)| {
+                *offset = offset.or_else(|| decided(arrays));
+                self.counted_from(name, offset.unwrap_or(i256::ZERO), arrays)
+            })
+            .collect()
     }
 
     fn counted_from(&self, name: &str, offset: i256, arrays: &[ArrayRef]) -> Result<Numbers, Error> {
@@ -117,30 +83,10 @@ impl Input {
     }
 }
 
-/// What a type counts, if it measures anything.
-fn unit(data_type: &DataType) -> Option<&'static str> {
-    match data_type {
-        DataType::Dictionary(_, values) => unit(values),
-        DataType::RunEndEncoded(_, values) => unit(values.data_type()),
-        DataType::Date32 => Some("days"),
-        DataType::Date64 => Some("milliseconds"),
-        DataType::Timestamp(unit, _) | DataType::Time32(unit) | DataType::Time64(unit) | DataType::Duration(unit) => {
-            Some(match unit {
-                TimeUnit::Second => "seconds",
-                TimeUnit::Millisecond => "milliseconds",
-                TimeUnit::Microsecond => "microseconds",
-                TimeUnit::Nanosecond => "nanoseconds",
-            })
-        }
-        other => is_numeric(other).then_some("plain numbers"),
-    }
-}
-
-/// Values of any type as floats, whole numbers of 64 bits, or decimals of 128 or 256.
+/// Numbers of any type as floats, whole numbers of 64 bits, or decimals of 128 or 256.
 fn plain(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     match array.data_type() {
         DataType::Dictionary(_, values) => plain(&strict_cast(array, values)?),
-        DataType::RunEndEncoded(_, values) => plain(&strict_cast(array, values.data_type())?),
         DataType::Decimal128(..) | DataType::Decimal256(..) => Ok(array.clone()),
         DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) => {
             strict_cast(array, &DataType::Decimal128(38, *scale))
@@ -148,9 +94,8 @@ fn plain(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         DataType::UInt64 => {
             strict_cast(array, &DataType::Int64).or_else(|_| strict_cast(array, &DataType::Decimal128(20, 0)))
         }
-        other if other.is_floating() => strict_cast(array, &DataType::Float64),
         other if other.is_integer() => strict_cast(array, &DataType::Int64),
-        _ => Ok(Arc::new(counts(array)?)),
+        _ => strict_cast(array, &DataType::Float64),
     }
 }
 
@@ -260,11 +205,9 @@ fn exact(units: i256, scale: i8) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+    use std::sync::Arc;
 
-    use arrow::array::{
-        Decimal128Array, Float64Array, Int64Array, RecordBatch, TimestampMicrosecondArray, TimestampNanosecondArray,
-        UInt64Array,
-    };
+    use arrow::array::{Decimal128Array, Float64Array, Int64Array, RecordBatch, UInt64Array};
 
     use super::*;
     use crate::io::ArrowTable;
@@ -288,7 +231,7 @@ mod tests {
         assert_eq!(read(UInt64Array::from(vec![FAR as u64]), origin).unwrap(), [-5.0]);
         let float = (FAR - 1) as f64;
         assert_eq!(read(Float64Array::from(vec![float, f64::INFINITY]), origin).unwrap(), [-6.0, f64::INFINITY]);
-        assert_eq!(origin.offsets(), [FAR as f64]);
+        assert_eq!(origin.as_floats(), [FAR as f64]);
         let wrong = read(Int64Array::from(vec![FAR, 0]), origin).unwrap_err();
         assert!(matches!(&wrong, Error::Inexact { value, row: 1, .. } if value == "0"), "{wrong}");
     }
@@ -312,13 +255,5 @@ mod tests {
         assert_eq!(found, [1e-9, 2e-9, -1e-9]);
         let many = Decimal128Array::from(vec![1, 10_i128.pow(35) + 1]).with_precision_and_scale(38, 30).unwrap();
         assert!(read(many, &mut Origin::default()).is_err());
-    }
-
-    #[test]
-    fn a_column_counts_the_same_in_all_inputs() {
-        let origin = &mut Origin::default();
-        read(TimestampNanosecondArray::from(Vec::<i64>::new()), origin).unwrap();
-        let wrong = read(TimestampMicrosecondArray::from(vec![1]), origin).unwrap_err().to_string();
-        assert!(wrong.contains("counts microseconds, but nanoseconds in rows that were read before"), "{wrong}");
     }
 }

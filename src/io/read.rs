@@ -44,17 +44,20 @@ impl Input {
     /// # Errors
     /// If a column does not exist, is not numeric, or the file is damaged.
     pub fn numbers(&self, names: &[&str]) -> Result<Vec<Numbers>, Error> {
-        let mut roots = Vec::new();
-        for name in names {
-            let (root, field) = self.column(name)?;
-            if !is_numeric(field.data_type()) {
-                let problem = format!("is {}, not a number", type_name(field.data_type()));
-                return Err(self.wrong_column(name, &problem, "choose a numeric column, or convert it"));
-            }
-            roots.push(root);
-        }
-        let Columns { arrays, .. } = self.arrays(&roots, &[], as_float)?;
+        let Columns { arrays, .. } = self.arrays(&self.numeric(names)?, &[], as_float)?;
         names.par_iter().zip(arrays).map(|(name, parts)| self.join(name, &parts)).collect()
+    }
+
+    /// The positions of columns that must be numeric.
+    pub(super) fn numeric(&self, names: &[&str]) -> Result<Vec<usize>, Error> {
+        let position = |name: &&str| match self.column(name)? {
+            (root, field) if is_numeric(field.data_type()) => Ok(root),
+            (_, field) => {
+                let problem = format!("is {}, not a number", type_name(field.data_type()));
+                Err(self.wrong_column(name, &problem, "choose a numeric column, or convert it"))
+            }
+        };
+        names.iter().map(position).collect()
     }
 
     /// What kind of values a column holds.
@@ -233,7 +236,7 @@ fn selected(rows: &Range<usize>) -> RowSelection {
     vec![RowSelector::skip(rows.start), RowSelector::select(rows.len())].into()
 }
 
-pub(super) fn is_numeric(data_type: &DataType) -> bool {
+fn is_numeric(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => is_numeric(values),
         other => other.is_numeric(),

@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Decimal128Array, Float64Array, RecordBatch, StringArray, TimestampNanosecondArray};
+use arrow::array::{ArrayRef, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray};
 use geosmooth::cli::call::{Call, Listener, Memory};
 use geosmooth::engine::Progress;
 use geosmooth::io::ArrowTable;
@@ -127,7 +127,7 @@ fn memory() -> Memory {
     let group = Arc::new(StringArray::from_iter_values((0..rows).map(|row| ["a", "b"][row as usize % 2]))) as ArrayRef;
     let ids = Decimal128Array::from_iter_values((0..rows).map(|row| 12_345_678_901_234_567_890 + i128::from(row % 3)));
     let start = 1_763_500_000_000_000_000;
-    let moments = TimestampNanosecondArray::from_iter_values((0..rows).map(|row| start + 100 * i64::from(row)));
+    let moments = Int64Array::from_iter_values((0..rows).map(|row| start + 100 * i64::from(row)));
     let columns = [
         ("lat", column(|row| 41.65 + 0.001 * row)),
         ("lon", column(|row| -83.54 + 0.0007 * (row * row % 7.0))),

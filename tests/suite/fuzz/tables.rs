@@ -1,5 +1,5 @@
-//! Any bytes as columns of any type that holds keys or places: rows are in one group exactly where their keys have one value, and index
-//! columns keep all differences, or are refused for a reason. Values are compared as whole numbers of 256 bits, of which the program has none for keys.
+//! Any bytes as columns of any type: rows are in one group exactly where their keys have one value, and index columns keep all differences, or are
+//! refused for a reason. Values are compared as whole numbers of 256 bits.
 
 use std::ops::Range;
 use std::path::Path;
@@ -34,8 +34,7 @@ pub(crate) fn check(data: &[u8]) {
 struct Column {
     array: ArrayRef,
     values: Vec<Value>,
-    /// What is counted, if the values are numbers or times.
-    unit: Option<Unit>,
+    is_number: bool,
 }
 
 /// What makes two keys equal.
@@ -47,13 +46,6 @@ enum Value {
     Number(i256, i32),
     /// Other types are equal where their bytes are.
     Bytes(Vec<u8>),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Unit {
-    Plain,
-    Days,
-    Seconds(TimeUnit),
 }
 
 const UNITS: [TimeUnit; 4] = [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond];
@@ -131,7 +123,7 @@ impl Column {
                     value => Value::Bytes(value.to_bits().to_le_bytes().to_vec()),
                 });
                 let values = values.collect();
-                Self { array: Arc::new(any.collect::<Float64Array>()), values, unit: Some(Unit::Plain) }
+                Self { array: Arc::new(any.collect::<Float64Array>()), values, is_number: true }
             }
         }
     }
@@ -189,7 +181,7 @@ impl Column {
         Self {
             array: cast(&array, &data_type).expect("the same bits"),
             values: values.map(|count| Value::Bytes(count.to_le_bytes().to_vec())).collect(),
-            unit: Some(if kind == 0 { Unit::Days } else { Unit::Seconds(unit) }),
+            is_number: false,
         }
     }
 
@@ -217,20 +209,16 @@ impl Column {
                 (cast(&binary(), &data_type).expect("bytes"), bytes)
             }
         };
-        Self { array, values: values.into_iter().map(Value::Bytes).collect(), unit: None }
+        Self { array, values: values.into_iter().map(Value::Bytes).collect(), is_number: false }
     }
 
     fn numbers(array: &ArrayRef, units: impl Iterator<Item = i256>, scale: i32) -> Self {
-        Self {
-            array: array.clone(),
-            values: units.map(|units| number(units, scale)).collect(),
-            unit: Some(Unit::Plain),
-        }
+        Self { array: array.clone(), values: units.map(|units| number(units, scale)).collect(), is_number: true }
     }
 
     /// The same rows as a dictionary, or with every seventh missing.
     fn wrapped(self, wrapping: u8) -> Self {
-        let Self { array, mut values, unit } = self;
+        let Self { array, mut values, is_number } = self;
         let here = |row: usize| wrapping & 2 == 0 || row % 7 != 6;
         let array = if wrapping & 3 == 0 {
             array
@@ -239,7 +227,7 @@ impl Column {
             Arc::new(DictionaryArray::new(rows.collect::<Int32Array>(), array))
         };
         (0..values.len()).filter(|row| !here(*row)).for_each(|row| values[row] = Value::Missing);
-        Self { array, values, unit }
+        Self { array, values, is_number }
     }
 
     /// As an input of one column, in two batches.
@@ -295,43 +283,31 @@ fn check_index(columns: &[Column; 2]) {
     let mut origin = Origin::default();
     let request = CoordinateRequest::Index(vec!["it".to_owned()]);
     let mut places: Vec<(i256, i32, f64)> = Vec::new();
-    for (at, column) in columns.iter().enumerate() {
-        let read = column.input().coordinates(&request, &mut origin);
-        let kinds = || format!("{} and {}", columns[0].array.data_type(), columns[1].array.data_type());
-        let values = column.rows().filter_map(|row| Some((row, counted(column, row)?)));
-        let all_counted = column.values.iter().all(|value| !matches!(value, Value::Bytes(_))) || is_time(column);
-        match read {
+    for column in columns {
+        let data_type = column.array.data_type();
+        let values: Vec<(usize, i256, i32)> = column.rows().filter_map(|row| counted(column, row)).collect();
+        match column.input().coordinates(&request, &mut origin) {
             Ok(read) => {
-                assert!(column.unit.is_some() && (at == 0 || column.unit == columns[0].unit), "{}", kinds());
+                assert!(column.is_number, "{data_type}");
                 let axis = &read.axes[0].values;
                 assert_eq!(axis.len(), column.values.len());
-                places.extend(values.map(|(row, (units, scale))| (units, scale, axis[row])));
+                places.extend(values.into_iter().map(|(row, units, scale)| (units, scale, axis[row])));
             }
-            Err(error) if column.unit.is_some() && (at == 0 || column.unit == columns[0].unit) => {
-                let values: Vec<(i256, i32)> = values.map(|(_, value)| value).collect();
-                let reason = !all_counted || columns.iter().any(is_float) || is_wide(&places, &values);
-                return assert!(reason, "{}: {error}", kinds());
+            Err(error) => {
+                let has_reason = !column.is_number || columns.iter().any(is_float) || is_wide(&places, &values);
+                return assert!(has_reason, "{data_type}: {error}");
             }
-            Err(_) => return,
         }
     }
     check_differences(&places);
 }
 
-/// The units and the scale of a value that is counted.
-fn counted(column: &Column, row: usize) -> Option<(i256, i32)> {
+/// The row, the units and the scale of a value, if it is a number.
+fn counted(column: &Column, row: usize) -> Option<(usize, i256, i32)> {
     match &column.values[row] {
-        Value::Number(units, scale) => Some((*units, *scale)),
-        Value::Bytes(bytes) if is_time(column) => {
-            let count = bytes.as_slice().try_into().map(i64::from_le_bytes).expect("a count");
-            Some((i256::from_i128(count.into()), 0))
-        }
+        Value::Number(units, scale) => Some((row, *units, *scale)),
         _ => None,
     }
-}
-
-fn is_time(column: &Column) -> bool {
-    column.unit.is_some_and(|unit| unit != Unit::Plain)
 }
 
 /// Floats are what they are: what is next to them must be near zero, or be counted from a whole number.
@@ -343,8 +319,9 @@ fn is_float(column: &Column) -> bool {
 }
 
 /// Values are too far apart, or have too many digits behind the point; or what came before was counted from zero, from where these are too far.
-fn is_wide(before: &[(i256, i32, f64)], values: &[(i256, i32)]) -> bool {
-    let all: Vec<(i256, i32)> = before.iter().map(|place| (place.0, place.1)).chain(values.iter().copied()).collect();
+fn is_wide(before: &[(i256, i32, f64)], values: &[(usize, i256, i32)]) -> bool {
+    let after = values.iter().map(|value| (value.1, value.2));
+    let all: Vec<(i256, i32)> = before.iter().map(|place| (place.0, place.1)).chain(after).collect();
     let scale = all.iter().map(|value| value.1).max().unwrap_or(0).max(0);
     let Some(units) = all.iter().map(|value| scaled(*value, scale)).collect::<Option<Vec<i256>>>() else { return true };
     // What is left of the whole part of a decimal is up to one more than its distance from another.
