@@ -151,8 +151,7 @@ def test_a_limit_without_an_order(spark, tables):
 
     test = spark.createDataFrame(tables[0]).where("lat between -17.01 and -16.99 and abs(lon) > 179.99")
     half = test.repartition(2).mapInArrow(shuffled, test.schema).limit(1000)
-    for sigma in ("20km", "500km"):
-        raised(lambda sigma=sigma: geosmooth.spark.smooth(half, prediction="model", sigma=sigma, c=1).collect())
+    raised(lambda: geosmooth.spark.smooth(half, prediction="model", sigma="20km", c=1).collect())
 
 
 @pytest.mark.parametrize("sigma", ["300m", "5deg"], ids=["tiles", "moments"])
