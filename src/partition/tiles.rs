@@ -407,7 +407,7 @@ mod tests {
         for role in [Role::ToPredict, Role::Labelled] {
             census.add_hashed(&places, role, &RowHashes::of(&places, &[&values])).unwrap();
         }
-        let capacity = Capacity { bytes: 500, per_target: 1, per_source: 1 };
+        let capacity = Capacity { bytes: 1500, per_target: 1, per_source: 1 };
         let partition = Partition::new(&census, sigma, 1.0, 1e-6, &capacity).unwrap();
         assert!(partition.tiles().len() > 3);
         for tile in 0..partition.tiles().len() {
@@ -441,7 +441,7 @@ mod tests {
     fn groups_have_no_halo() {
         let places = Places::index(vec![vec![1.0; 1000]]).unwrap().with_groups((0..1000).map(|i| i % 4).collect());
         let (places, sigma) = (places.unwrap(), Sigma::index(1.0).unwrap());
-        let census = census(&places, sigma, 100);
+        let census = census(&places, sigma, 1000);
         let capacity = Capacity { bytes: 1500, per_target: 1, per_source: 1 };
         let partition = Partition::new(&census, sigma, 1.0, 1e-6, &capacity).unwrap();
         assert_eq!(partition.tiles().len(), 2);
