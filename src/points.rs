@@ -152,7 +152,9 @@ impl Places {
     pub fn into_axes(self) -> Vec<Vec<f64>> {
         let mut axes = self.axes;
         for (axis, origin) in axes.iter_mut().zip(self.origin).filter(|(_, origin)| *origin != 0.0) {
-            axis.iter_mut().for_each(|value| *value += origin);
+            for value in axis {
+                *value += origin;
+            }
         }
         axes
     }

@@ -140,9 +140,7 @@ class Partition:
         self,
         settings: TileSettings,
         tile: int,
-        home: Rows,
-        guests: Rows,
-        labelled: Rows,
+        rows: tuple[Rows, Rows, Rows],
         ranges: list[tuple[float, float]],
     ) -> dict[str, Any]: ...
     @classmethod

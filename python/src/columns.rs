@@ -22,7 +22,7 @@ pub(crate) fn group_keys(column: PyArray) -> PyResult<PyArray> {
 
 /// A column of coordinates as floats, NaN where there is none; an error if floats do not hold what it counts.
 #[pyfunction]
-pub(crate) fn axis<'py>(py: Python<'py>, name: String, column: PyArray) -> PyResult<Bound<'py, PyArray1<f64>>> {
+pub(crate) fn axis(py: Python<'_>, name: String, column: PyArray) -> PyResult<Bound<'_, PyArray1<f64>>> {
     let schema = Schema::new(vec![Field::new(&name, column.array().data_type().clone(), true)]).into();
     let batch = RecordBatch::try_new(schema, vec![column.array().clone()])
         .map_err(|error| PyValueError::new_err(error.to_string()))?;

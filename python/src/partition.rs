@@ -189,20 +189,19 @@ impl Partition {
         Ok((rows.into_pyarray(py), tiles.into_pyarray(py), at_home.into_pyarray(py)))
     }
 
-    /// Smooths the rows that are at home in a tile, if all its rows are those that were counted. Ranges are those of all sources of each column, here and elsewhere.
+    /// Smooths the rows that are at home in a tile, beside its guests and labelled rows, if all are those that were counted. Ranges are those of all sources of each column, here and elsewhere.
     fn smooth<'py>(
         &self,
         py: Python<'py>,
         settings: TileSettings,
         tile: usize,
-        home: Rows<'py>,
-        guests: Rows<'py>,
-        labelled: Rows<'py>,
+        rows: (Rows<'py>, Rows<'py>, Rows<'py>),
         ranges: Vec<(f64, f64)>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let sigma = parsed(&self.sigma)?;
-        let (home, guests, labelled) = (home.held(sigma)?, guests.held(sigma)?, labelled.held(sigma)?);
-        let work = || self.smoothed(sigma, &settings, tile, &home, &guests, &labelled, &ranges);
+        let (home, guests, labelled) = rows;
+        let rows = [home.held(sigma)?, guests.held(sigma)?, labelled.held(sigma)?];
+        let work = || self.smoothed(sigma, &settings, tile, &rows, &ranges);
         let smoothed = py.detach(|| in_threads(Some(settings.threads), work)).map_err(raised)?;
         told(py, smoothed)
     }
@@ -223,16 +222,14 @@ impl Partition {
         sigma: Sigma,
         settings: &TileSettings,
         tile: usize,
-        home: &Held,
-        guests: &Held,
-        labelled: &Held,
+        [home, guests, labelled]: &[Held; 3],
         ranges: &[(f64, f64)],
     ) -> Result<SmoothedTile, Error> {
-        let mut rows = partition::Checksums::default();
+        let mut seen = partition::Checksums::default();
         for (role, held) in [(Role::ToPredict, home), (Role::ToPredict, guests), (Role::Labelled, labelled)] {
-            rows.add(role, &held.hashes()?);
+            seen.add(role, &held.hashes()?);
         }
-        self.cut.check(tile, &rows)?;
+        self.cut.check(tile, &seen)?;
         if home.places.is_empty() {
             return Ok(SmoothedTile { columns: Vec::new(), n_effective: None });
         }

@@ -87,6 +87,8 @@ impl Caller<'_> {
     }
 
     pub(super) fn tell(&self, findings: &[Finding]) {
-        findings.iter().for_each(|finding| self.warn(&finding.message));
+        for finding in findings {
+            self.warn(&finding.message);
+        }
     }
 }

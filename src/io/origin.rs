@@ -71,12 +71,11 @@ impl Input {
 
     /// The error about a row of an array, which is this one of all that are read.
     fn too_far(&self, name: &str, array: &ArrayRef, at: usize, row: usize, offset: i256) -> Error {
-        let value = match array.data_type() {
-            DataType::Float64 => array.as_primitive::<Float64Type>().value(at).to_string(),
-            _ => {
-                let (mut values, scale) = units(array);
-                values.nth(at).flatten().map_or_else(String::new, |units| decimal(&units.to_string(), scale))
-            }
+        let value = if let Some(floats) = array.as_primitive_opt::<Float64Type>() {
+            floats.value(at).to_string()
+        } else {
+            let (mut values, scale) = units(array);
+            values.nth(at).flatten().map_or_else(String::new, |units| decimal(&units.to_string(), scale))
         };
         let (path, column) = (self.path().to_owned(), shortened(name, 80));
         Error::Inexact { path, column, value, row: self.first_row() + row, origin: offset.to_string() }

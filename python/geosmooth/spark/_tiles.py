@@ -208,7 +208,7 @@ def smoother(tiles: Tiles, columns: Columns, finish: Any) -> Any:
             smoothed = crowds.smoothed(crowd, tile, mine, sources.column(FIELD), settings["c"])
         else:
             at_home, near, labelled = numbered([Batch.of(mine, columns), *split(sources, columns)])
-            smoothed = partition.smooth(settings, tile, at_home, near, labelled, ranges)
+            smoothed = partition.smooth(settings, tile, (at_home, near, labelled), ranges)
         return finish(mine, smoothed if mine.num_rows else None)
 
     return work

@@ -370,7 +370,9 @@ impl<'a> Summary<'a> {
     ) -> Self {
         let train = data.train.as_ref();
         let mut bounds = Bounds::new(args.kernel.accuracy().tolerance());
-        smoothed.iter().for_each(|column| bounds.add(column));
+        for column in smoothed {
+            bounds.add(column);
+        }
         Self {
             engine: choice.engine.name(),
             sigma: &recipe.sigma,
