@@ -60,7 +60,7 @@ impl Column {
             let base = i256::from_le_bytes(bases[usize::from(which) % bases.len()]);
             base.wrapping_add(i256::from_i128(i128::from(step as i8)))
         };
-        let raw: Vec<i256> = (0..1 + usize::from(count) % MOST_ROWS).map(|_| draw()).collect();
+        let raw: Vec<i256> = (0..=usize::from(count) % MOST_ROWS).map(|_| draw()).collect();
         Self::of(kind, scale, &raw).wrapped(wrapping)
     }
 
@@ -220,7 +220,7 @@ impl Column {
     fn wrapped(self, wrapping: u8) -> Self {
         let Self { array, mut values, is_number } = self;
         let here = |row: usize| wrapping & 2 == 0 || row % 7 != 6;
-        let array = if wrapping & 3 == 0 {
+        let array = if wrapping.is_multiple_of(4) {
             array
         } else {
             let rows = (0..array.len()).map(|row| here(row).then_some(row as i32));
