@@ -9,7 +9,7 @@ PYTHON := python3
 WHEELS := target/wheels
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
-.PHONY: test test-rust test-interop test-python python-venv wheel notebook sweep cases faults soak hostile fuzz miri deny msrv check bench
+.PHONY: test test-rust test-interop test-python python-venv wheel notebook sweep cases faults soak hostile fuzz miri deny msrv check bench memory
 
 # Without Python 3 the other parts are skipped and said so; CI demands them.
 ifeq ($(CI)$(shell python3 -c 'import venv, ensurepip; print("here")' 2>/dev/null),)
@@ -107,6 +107,11 @@ MINUTES := 60
 soak: python-venv
 	cargo build --release $(SCOPE)
 	nice $(PYTHON_VENV)/bin/python tests/load.py --minutes $(MINUTES)
+
+# Peak memory of many kinds of runs under many limits; fails where one holds more than its limit.
+memory: $(VENV)/ready
+	cargo build --release $(SCOPE)
+	$(VENV)/bin/python benches/memory.py target/memory
 
 check:
 	cargo fmt --check

@@ -184,7 +184,7 @@ def test_index_columns_that_floats_do_not_hold(spark):
             [pa.table({"id": range(40), "t": pa.array([start + 100 * k for k in range(40)]).cast(kind), name: np.arange(40.0)}) for name in ("model", "price")]
             for start in (0, 2**62 + 1)
         )
-        with pytest.raises(ValueError, match=f"<t.*>: column 't' has {2**62 + 1}.*\nhint: .*subtract one number"):
+        with pytest.raises(ValueError, match=r"<t.*>: column 't' has 46116860184273\d{5}, which no float.*\nhint: .*subtract one number"):
             geosmooth.spark.smooth(*map(spark.createDataFrame, far), **asked)
         check(geosmooth.spark.smooth(*map(spark.createDataFrame, near), **asked), *near, **asked)
 
