@@ -50,7 +50,7 @@
 //! | [`experiment`] | the experiments of the paper |
 //! | [`io`] | Parquet and GeoParquet in and out, Arrow tables in |
 //! | [`report`] | results to text, pictures and pages |
-//! | [`cli`] | the subcommands; the only code that prints or exits; [`cli::call`] is them for programs, the Python package first |
+//! | [`cli`] | the subcommands; the only code that prints or exits; [`job`] is them for programs, the Python package first |
 //!
 //! The main job is four hops long: `cli::smooth` reads, [`Smoother::plan`] lays out the scene and lets an engine plan,
 //! [`SmoothingPlan::apply`] asks it for sums, and the innermost loops are `kernel::exp2_minus` over lanes.
@@ -73,6 +73,7 @@ pub mod experiment;
 mod finding;
 mod influence;
 pub mod io;
+pub mod job;
 mod kernel;
 #[doc = include_str!("../docs/method.md")]
 pub mod method {}

@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use geosmooth::Error;
-use geosmooth::cli::call::Listener;
 use geosmooth::engine::Progress;
+use geosmooth::job::call::Listener;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use geosmooth::Error;
-use geosmooth::cli::call::{Call, Memory, ShownRows, Told};
 use geosmooth::io::ArrowTable;
+use geosmooth::job::call::{Call, Memory, ShownRows, Told};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

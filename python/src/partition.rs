@@ -1,6 +1,6 @@
 //! Rows on many machines: counted, cut into tiles, smoothed tile by tile. Each step is a call on arrays.
 
-use geosmooth::cli::call::{self, in_threads};
+use geosmooth::job::call::{self, in_threads};
 use geosmooth::partition::{self, Capacity, Role};
 use geosmooth::{Error, Metric, Sigma, SmoothedTile, Smoother, TileContents, TileRows};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};

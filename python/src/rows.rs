@@ -1,6 +1,6 @@
 //! Rows as Python hands them over for jobs on many machines, and what comes back.
 
-use geosmooth::cli::call::in_threads;
+use geosmooth::job::call::in_threads;
 use geosmooth::partition::{self, Role, RowHashes};
 use geosmooth::{Error, Places, Sigma, SmoothedTile};
 use numpy::{IntoPyArray, PyReadonlyArray1};

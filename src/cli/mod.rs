@@ -1,33 +1,17 @@
-//! The command line: one file for each subcommand, and what they share. The only code that prints or exits. [`call`] is the
-//! same for programs.
+//! The command line: one file for each subcommand, and what they share. The only code that prints or exits.
 
-pub mod call;
-mod caller;
-mod compare;
 mod completions;
-mod control_group;
-mod data;
 mod demo;
-mod diagnose;
-mod lists;
-mod machine;
-mod methods;
-mod options;
-mod pages;
-mod recipe;
 mod reproduce;
 mod signals;
-mod smooth;
-mod table;
-mod terminal;
-mod tune;
-mod weights;
+pub(crate) mod terminal;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 use crate::error::Error;
+use crate::job::{compare, diagnose, methods, smooth, tune};
 
 /// Makes predictions better by smoothing them over space, with a proven error on every row.
 #[derive(Debug, Parser)]

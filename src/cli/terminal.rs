@@ -9,18 +9,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::caller::Listener;
 use crate::engine::Progress;
 use crate::error::Error;
+use crate::job::caller::Listener;
 use crate::text::{one_line, printable_json, printable_lines};
 
 /// Prints lines for people to stdout.
-pub(super) fn print(text: &str) -> Result<(), Error> {
+pub(crate) fn print(text: &str) -> Result<(), Error> {
     write(&printable_lines(text))
 }
 
 /// Prints JSON for programs to stdout.
-pub(super) fn print_json(json: &str) -> Result<(), Error> {
+pub(crate) fn print_json(json: &str) -> Result<(), Error> {
     write(&(printable_json(json) + "\n"))
 }
 
@@ -60,14 +60,14 @@ fn say_at_once(line: &str) {
 }
 
 /// What is said where there is no memory to make up a message.
-pub(super) fn say_without_memory() {
+pub(crate) fn say_without_memory() {
     say_at_once(
         "error: the system gives no more memory\nhint: set --memory-limit to what there is, lift a limit of the shell (ulimit -v), or give fewer rows",
     );
 }
 
 /// Explains an error and gives the exit code for it.
-pub(super) fn explain(error: &Error) -> u8 {
+pub(crate) fn explain(error: &Error) -> u8 {
     say(&format!("error: {}", one_line(&error.to_string())));
     if let Some(hint) = error.hint() {
         say(&format!("hint: {}", one_line(&hint)));
@@ -76,7 +76,7 @@ pub(super) fn explain(error: &Error) -> u8 {
 }
 
 /// The command line's own complaints in our form: one line, then the way out.
-pub(super) fn explain_usage(error: &clap::Error) -> ExitCode {
+pub(crate) fn explain_usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         return match print(&error.render().to_string()) {
             Ok(()) => ExitCode::SUCCESS,
@@ -91,7 +91,7 @@ pub(super) fn explain_usage(error: &clap::Error) -> ExitCode {
 }
 
 /// A complaint about arguments as one of our own errors.
-pub(super) fn usage(error: &clap::Error) -> Error {
+pub(crate) fn usage(error: &clap::Error) -> Error {
     let text = error.render().to_string();
     let message = one_line(text.split("\n\n").next().unwrap_or_default());
     let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
@@ -112,7 +112,7 @@ fn usage_hint(error: &clap::Error) -> String {
     }
 }
 
-pub(super) fn explain_panic(panic: &(dyn Any + Send)) -> ExitCode {
+pub(crate) fn explain_panic(panic: &(dyn Any + Send)) -> ExitCode {
     let message =
         panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
     say(&format!("error: internal error: {}", one_line(&message.unwrap_or_else(|| "unknown".to_owned()))));
@@ -121,8 +121,8 @@ pub(super) fn explain_panic(panic: &(dyn Any + Send)) -> ExitCode {
 }
 
 /// The person at the terminal.
-pub(super) struct Terminal {
-    pub(super) quiet: bool,
+pub(crate) struct Terminal {
+    pub(crate) quiet: bool,
 }
 
 impl Listener for Terminal {
@@ -136,7 +136,7 @@ impl Listener for Terminal {
 }
 
 /// The last words of a process that a signal ends: the bars are wiped away, and from then on nobody draws or says anything.
-pub(super) fn interrupted() {
+pub(crate) fn interrupted() {
     let shown = screen();
     // Their threads draw no bar that is finished.
     shown.iter().for_each(ProgressBar::finish_and_clear);

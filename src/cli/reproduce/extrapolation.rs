@@ -2,12 +2,12 @@
 
 use super::homes::HomeArgs;
 use super::{StudyArgs, finish, interval, with_range};
-use crate::cli::caller::Caller;
-use crate::cli::options::Told;
-use crate::cli::pages::strings;
 use crate::error::Error;
 use crate::experiment::extrapolation::{Extrapolation, Line};
 use crate::experiment::{Homes, Summary, Way};
+use crate::job::caller::Caller;
+use crate::job::options::Told;
+use crate::job::pages::strings;
 use crate::report::{Axis, Figure, Page, Plot, Section, Table, number, short};
 
 /// Homes elsewhere: location as a feature beside smoothing, where the rows to predict lie far from the training rows.

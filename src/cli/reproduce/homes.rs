@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use super::feature::Feature;
-use crate::cli::caller::Caller;
 use crate::cli::demo::SAMPLE;
-use crate::cli::options::{OnInvalid, missing};
-use crate::cli::table::{Table, Wanted};
 use crate::error::Error;
 use crate::experiment::Homes;
 use crate::io::{ColumnKind, CoordinateRequest, Groups, Input, Origin, Output, TemporaryFolder};
+use crate::job::caller::Caller;
+use crate::job::options::{OnInvalid, missing};
+use crate::job::table::{Table, Wanted};
 use crate::points::Places;
 
 /// The homes, and what models see of them.

@@ -3,12 +3,12 @@
 use super::homes::HomeArgs;
 use super::{StudyArgs, finish, interval, p_value, with_range};
 use crate::baseline::{Method, Outcome};
-use crate::cli::caller::Caller;
-use crate::cli::options::Told;
-use crate::cli::pages::strings;
 use crate::error::Error;
 use crate::experiment::housing::{Housing, Line, WayScores};
 use crate::experiment::{Homes, Summary, Way};
+use crate::job::caller::Caller;
+use crate::job::options::Told;
+use crate::job::pages::strings;
 use crate::report::{Axis, Figure, Page, Plot, Section, Table, number, short};
 
 /// House prices by three models, before and after smoothing, and beside other methods.

@@ -14,12 +14,12 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use serde::Serialize;
 
-use super::caller::Caller;
-use super::options::{RunArgs, Told};
-use super::pages::Report;
 use crate::error::Error;
 use crate::experiment::Summary;
 use crate::io::{Complete, Input};
+use crate::job::caller::Caller;
+use crate::job::options::{RunArgs, Told};
+use crate::job::pages::Report;
 use crate::report::{Interval, Page, short, table};
 use crate::text::printable;
 

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use super::{StudyArgs, finish};
-use crate::cli::caller::Caller;
-use crate::cli::options::Told;
-use crate::cli::pages::strings;
 use crate::error::Error;
 use crate::experiment::pose::{self, CS, JointRows, Line, Motion, PoseScore, SIGMAS};
 use crate::io::{Groups, Input};
+use crate::job::caller::Caller;
+use crate::job::options::Told;
+use crate::job::pages::strings;
 use crate::report::{Axis, Figure, Page, Plot, Section, Table, short};
 
 /// Human poses in video, smoothed along the frames of each video.

@@ -1,11 +1,11 @@
 //! `geosmooth reproduce simulation`.
 
 use super::{StudyArgs, finish, with_range};
-use crate::cli::caller::Caller;
-use crate::cli::options::Told;
-use crate::cli::pages::strings;
 use crate::error::Error;
 use crate::experiment::simulation::{Checked, Estimator, Example, Line, Simulation};
+use crate::job::caller::Caller;
+use crate::job::options::Told;
+use crate::job::pages::strings;
 use crate::report::{Axis, Figure, Page, Plot, Section, Series, Table, short};
 
 /// A hidden process seen through noise: how close smoothing comes to the best that is possible.

@@ -2,13 +2,13 @@
 
 use super::homes::HomeArgs;
 use super::{StudyArgs, finish, p_value, with_range};
-use crate::cli::caller::Caller;
-use crate::cli::options::Told;
-use crate::cli::pages::strings;
 use crate::error::Error;
 use crate::experiment::housing::Line;
 use crate::experiment::sizes::{self, SIZES, Size};
 use crate::experiment::{Homes, Model, Way};
+use crate::job::caller::Caller;
+use crate::job::options::Told;
+use crate::job::pages::strings;
 use crate::report::{Axis, Figure, Page, Plot, Section, Series, Table, number, short};
 
 /// How much smoothing gains as the data grow.

@@ -6,9 +6,9 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray};
-use geosmooth::cli::call::{Call, Listener, Memory};
 use geosmooth::engine::Progress;
 use geosmooth::io::ArrowTable;
+use geosmooth::job::call::{Call, Listener, Memory};
 use geosmooth::{Error, Parameters, Sigma};
 
 /// Options whose values are parsed, and that write no files.

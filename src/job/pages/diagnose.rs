@@ -1,0 +1,57 @@
+//! The page of `diagnose`: what the figures are and mean, and where the errors are.
+
+use super::facts;
+use super::rows::{ShownRows, variogram_section};
+use crate::diagnose::Findings;
+use crate::report::{Axis, Figure, Page, Plot, Section, short};
+
+pub(crate) fn page(findings: &Findings, mut sentences: Vec<String>, rows: &ShownRows) -> Page {
+    let change = |before: f64, after: f64| format!("{} → {}", short(before), short(after));
+    let lines = [
+        ("γ, the share of the errors that averaging keeps", short(findings.gamma)),
+        ("β, the errors against what averaging does to the truth", short(findings.beta)),
+        ("γ + β, below 1 where smoothing can help", short(findings.gamma + findings.beta)),
+        ("the best c", short(findings.c_star)),
+        ("c used", short(findings.c)),
+        ("mean squared error", change(findings.mse_before, findings.mse_after)),
+        ("Moran's I of the errors", change(findings.moran_before, findings.moran_after)),
+        ("isolated rows", findings.isolated_rows.to_string()),
+    ];
+    let rest = sentences.split_off(sentences.len().min(1));
+    let meaning = Section {
+        heading: "What it means".to_owned(),
+        text: rest,
+        tables: vec![facts("", &lines)],
+        figures: Vec::new(),
+    };
+    let mut sections = vec![meaning, variogram_section(&findings.variogram, rows.sigma)];
+    sections.extend(rows.truth.as_ref().map(|truth| rows.errors(truth)));
+    sections.push(behind(&findings.n_effective));
+    Page { title: format!("Diagnosis of {}", rows.prediction), lead: sentences.concat(), sections }
+}
+
+/// Bars for each factor of ten.
+const BARS_PER_DECADE: f64 = 8.0;
+
+/// How many sources stand behind the averages.
+fn behind(n_effective: &[f64]) -> Section {
+    let bar = |value: f64| (value.max(1.0).log10() * BARS_PER_DECADE).floor() as usize;
+    let mut counts = Vec::new();
+    for &value in n_effective.iter().filter(|value| value.is_finite()) {
+        counts.resize(counts.len().max(bar(value) + 1), 0);
+        counts[bar(value)] += 1;
+    }
+    let edges = (0..=counts.len()).map(|bar| 10_f64.powf(bar as f64 / BARS_PER_DECADE)).collect();
+    let figure = Figure {
+        name: "effective-sources".to_owned(),
+        title: "Effective sources".to_owned(),
+        caption: "Rows by the effective number of sources behind their average, D² / Σ (w K)².".to_owned(),
+        plot: Plot::Histogram { x: Axis { label: "effective sources".to_owned(), log: true }, edges, counts },
+    };
+    Section {
+        heading: "How much stands behind the averages".to_owned(),
+        text: vec!["Rows near 1 have next to nothing around them: smoothing leaves them as they are.".to_owned()],
+        figures: vec![figure],
+        ..Section::default()
+    }
+}

@@ -1,0 +1,55 @@
+//! The page of `methods`: scores and seconds side by side.
+
+use crate::job::methods::{Standing, Standings};
+use crate::report::{Axis, Figure, Page, Plot, Section, Table};
+use crate::score::Measure;
+
+pub(crate) fn page(standings: &Standings, measure: Measure) -> Page {
+    // The page has drawn bars instead.
+    let without_bar =
+        |cells: Vec<String>| cells.into_iter().enumerate().filter(|(at, _)| *at != 2).map(|(_, cell)| cell);
+    let header = Standings::header(measure).map(str::to_owned).to_vec();
+    let table = Table {
+        caption: "Tuned on the validation rows, scored on the test rows".to_owned(),
+        header: without_bar(header).collect(),
+        rows: standings.cells().into_iter().map(|cells| without_bar(cells).collect()).collect(),
+    };
+    let bars = |of: fn(&Standing) -> f64| {
+        standings.methods.iter().map(|standing| (standing.method.to_owned(), of(standing))).collect::<Vec<_>>()
+    };
+    let figures = vec![
+        Figure {
+            name: "scores".to_owned(),
+            title: format!("{} on the test rows", measure.title()),
+            caption: "Each method with what was best on the validation rows.".to_owned(),
+            plot: Plot::Bars {
+                x: Axis { label: measure.title().to_owned(), log: false },
+                bars: bars(|standing| standing.score),
+            },
+        },
+        Figure {
+            name: "seconds".to_owned(),
+            title: "Seconds to tune and to score".to_owned(),
+            caption: "All settings of a method together; for hem+p-es those on top of hem.".to_owned(),
+            plot: Plot::Bars {
+                x: Axis { label: "seconds".to_owned(), log: true },
+                bars: bars(|standing| standing.seconds.max(1e-3)),
+            },
+        },
+    ];
+    let section = Section {
+        heading: "Methods side by side".to_owned(),
+        text: standings.warnings.iter().map(|warning| format!("Note: {warning}.")).collect(),
+        tables: vec![table],
+        figures,
+    };
+    Page { title: "Methods compared".to_owned(), lead: lead(standings), sections: vec![section] }
+}
+
+fn lead(standings: &Standings) -> String {
+    match &standings.methods[..] {
+        [best, next, ..] => format!("{} does best on the test rows, then {}.", best.method, next.method),
+        [only] => format!("Only {} was tried.", only.method),
+        [] => String::new(),
+    }
+}

@@ -1,0 +1,132 @@
+//! Pages of results: what each subcommand shows where `--report` asks for it.
+
+mod compare;
+mod diagnose;
+mod methods;
+mod rows;
+mod smooth;
+mod tune;
+
+use std::path::{Path, PathBuf};
+
+pub use self::compare::EngineErrors;
+pub(crate) use self::compare::page as compare_page;
+pub(crate) use self::diagnose::page as diagnose_page;
+pub(crate) use self::methods::page as methods_page;
+pub use self::rows::ShownRows;
+pub(crate) use self::smooth::page as smooth_page;
+pub use self::tune::Surface;
+pub(crate) use self::tune::page as tune_page;
+use super::caller::Caller;
+use crate::error::Error;
+use crate::io::{Complete, Output};
+use crate::report::{Page, Table};
+
+/// Pages, and whether outputs may be replaced.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct ReportArgs {
+    /// Write a page of results with plots and maps into this folder, to open in any browser; each plot as SVG beside it
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+    /// Replace outputs that exist
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
+/// A page to come: its folder exists and may be written to.
+pub(crate) struct Report<'a> {
+    folder: PathBuf,
+    index: Output,
+    overwrite: bool,
+    caller: &'a Caller<'a>,
+}
+
+impl ReportArgs {
+    /// Whether there is to be a page.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.report.is_some()
+    }
+
+    /// Makes the folder and finds out before the work whether the page could be written beside the other outputs of the run, each with
+    /// the option that names it.
+    pub(crate) fn prepare<'a>(
+        &self,
+        others: &[(&str, Option<&Output>)],
+        caller: &'a Caller,
+    ) -> Result<Option<Report<'a>>, Error> {
+        let Some(folder) = self.report.clone() else { return Ok(None) };
+        let report = Report::prepare(folder, "choose another with --report", self.overwrite, caller)?;
+        for (flag, other) in others {
+            other.map_or(Ok(()), |other| report.refuse(flag, other))?;
+        }
+        Ok(Some(report))
+    }
+}
+
+const INDEX: &str = "index.html";
+
+impl<'a> Report<'a> {
+    /// Makes the folder and finds out before the work whether the page could be written; the hint says which option names it.
+    pub(crate) fn prepare(
+        folder: PathBuf,
+        hint: &'static str,
+        overwrite: bool,
+        caller: &'a Caller,
+    ) -> Result<Self, Error> {
+        let failed = |source| Error::Io { action: "cannot make the folder", path: folder.clone(), source, hint };
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        let index = caller.create(&folder.join(INDEX), overwrite)?;
+        Ok(Self { folder, index, overwrite, caller })
+    }
+
+    /// Refuses an output that would be a file of the page too; the names of its figures are only known once it is made.
+    fn refuse(&self, flag: &str, other: &Output) -> Result<(), Error> {
+        let destination = other.destination();
+        let is_beside = std::fs::canonicalize(&self.folder).is_ok_and(|folder| destination.parent() == Some(&folder));
+        let is_figure = destination.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg"));
+        if destination != self.index.destination() && !(is_beside && is_figure) {
+            return Ok(());
+        }
+        Err(Error::Contradiction {
+            message: format!("{flag} is a file of the page that --report writes, {}", destination.display()),
+            hint: "give it another name or folder".to_owned(),
+        })
+    }
+
+    /// Where the page will be.
+    pub(crate) fn page(&self) -> &Path {
+        self.index.destination()
+    }
+
+    /// Writes the plots and the page that needs them: all of it is complete then and lacks but its names.
+    pub(crate) fn write(self, page: &Page) -> Result<Vec<Complete>, Error> {
+        self.write_with(page, Vec::new())
+    }
+
+    /// Writes more files beside the page, then the plots, then the page that needs them.
+    pub(crate) fn write_with(self, page: &Page, more: Vec<(String, String)>) -> Result<Vec<Complete>, Error> {
+        let (html, beside): (Vec<_>, Vec<_>) =
+            page.render().into_iter().chain(more).partition(|(name, _)| name == INDEX);
+        let write = |(name, text): (String, String)| {
+            self.caller.create(&self.folder.join(name), self.overwrite)?.write_bytes(text.as_bytes())
+        };
+        let mut written = beside.into_iter().map(write).collect::<Result<Vec<_>, Error>>()?;
+        let html: String = html.into_iter().map(|(_, text)| text).collect();
+        written.push(self.index.write_bytes(html.as_bytes())?);
+        Ok(written)
+    }
+}
+
+/// A table of names and texts.
+pub(crate) fn facts(caption: &str, lines: &[(&str, String)]) -> Table {
+    Table {
+        caption: caption.to_owned(),
+        header: vec![String::new(), String::new()],
+        rows: lines.iter().map(|(name, text)| vec![(*name).to_owned(), text.clone()]).collect(),
+    }
+}
+
+pub(crate) fn strings<const N: usize>(words: [&str; N]) -> Vec<String> {
+    words.map(str::to_owned).to_vec()
+}
