@@ -71,7 +71,7 @@ def chosen(counted, values, memory, most_cells=math.inf):
     few = counted.occupied <= most_cells
     blueprint = _core.Blueprint.laid_out(counted, 1.0, TOLERANCE, [values], False, memory) if few else None
     try:
-        cut = _core.Partition.with_crowds(counted, 1.0, TOLERANCE, memory, [values], False)
+        cut = _core.Partition.with_tile_groups(counted, 1.0, TOLERANCE, memory, [values], False)
     except MemoryError as error:
         if blueprint is None:
             return {"way": "refused", "why": str(error).splitlines()[0]}
@@ -79,7 +79,7 @@ def chosen(counted, values, memory, most_cells=math.inf):
     copies = sum(sources for _, sources in cut.tiles) if cut else 0
     if blueprint is not None and (cut is None or blueprint.multiplications <= MULTIPLICATIONS_PER_COPY * copies + cut.multiplications):
         return {"way": "moments", "tiles": 0, "crowds": 0, "copies": 0, "multiplications": blueprint.multiplications}
-    return {"way": "tiles", "tiles": len(cut.tiles), "crowds": len(cut.crowds), "copies": copies, "multiplications": cut.multiplications}
+    return {"way": "tiles", "tiles": len(cut.tiles), "crowds": len(cut.tile_groups), "copies": copies, "multiplications": cut.multiplications}
 
 
 def run(folder, rows, sigma):

@@ -94,7 +94,7 @@ pub(crate) struct Partition {
     cut: partition::Partition,
 }
 
-type Visits<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<bool>>);
+type Memberships<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<bool>>);
 
 #[pymethods]
 impl Partition {
@@ -115,9 +115,9 @@ impl Partition {
         Ok(Self { sigma: census.sigma.clone(), cut: py.detach(cut).map_err(raised)? })
     }
 
-    /// The same with crowds where that does not fit, or would be more work, for columns with these ranges.
+    /// The same with tile groups where that does not fit, or would be more work, for columns with these ranges.
     #[staticmethod]
-    fn with_crowds(
+    fn with_tile_groups(
         py: Python<'_>,
         census: &Census,
         label_weight: f64,
@@ -131,28 +131,28 @@ impl Partition {
         let sigma = parsed(&census.sigma)?;
         let cut = || {
             let (weight, ranges) = (label_weight, &ranges);
-            partition::Partition::with_crowds(counted, sigma, weight, tolerance, &capacity, ranges, certificate)
+            partition::Partition::with_tile_groups(counted, sigma, weight, tolerance, &capacity, ranges, certificate)
         };
         Ok(Self { sigma: census.sigma.clone(), cut: py.detach(cut).map_err(raised)? })
     }
 
-    /// The tiles of each crowd, from the first to one after the last. They come after all others.
+    /// The tiles of each tile group, from the first to one after the last. They come after all others.
     #[getter]
-    fn crowds(&self) -> Vec<(u32, u32)> {
-        self.cut.crowds().iter().map(|crowd| (crowd.tiles().start, crowd.tiles().end)).collect()
+    fn tile_groups(&self) -> Vec<(u32, u32)> {
+        self.cut.tile_groups().iter().map(|group| (group.tiles().start, group.tiles().end)).collect()
     }
 
-    /// What the rows of a crowd add up to.
-    fn counted(&self, crowd: usize) -> Checksums {
-        Checksums { seen: *self.cut.crowds()[crowd].counted() }
+    /// What the rows of a tile group add up to.
+    fn counted(&self, tile_group: usize) -> Checksums {
+        Checksums { seen: *self.cut.tile_groups()[tile_group].counted() }
     }
 
-    /// What the rows of a crowd are added up by.
-    fn blueprint(&self, crowd: usize) -> Blueprint {
-        Blueprint::new(self.sigma.clone(), self.cut.crowds()[crowd].blueprint().clone())
+    /// What the rows of a tile group are added up by.
+    fn blueprint(&self, tile_group: usize) -> Blueprint {
+        Blueprint::new(self.sigma.clone(), self.cut.tile_groups()[tile_group].blueprint().clone())
     }
 
-    /// Multiplications on the lattices of crowds, about.
+    /// Multiplications on the lattices of tile groups, about.
     #[getter]
     fn multiplications(&self) -> f64 {
         self.cut.multiplications()
@@ -171,21 +171,21 @@ impl Partition {
     }
 
     /// Rows, tiles that they are in, and whether they are at home there. Where places are crowded, turns deal rows out.
-    fn visits<'py>(
+    fn memberships<'py>(
         &self,
         py: Python<'py>,
         rows: Rows<'py>,
         labelled: bool,
         turns: Option<PyReadonlyArray1<'py, i64>>,
-    ) -> PyResult<Visits<'py>> {
+    ) -> PyResult<Memberships<'py>> {
         let places = rows.places(parsed(&self.sigma)?).map_err(raised)?;
         let turns: Option<Vec<i64>> = turns.map(|turns| turns.as_array().to_vec());
         let turn = |row: usize| turns.as_ref().map_or(row as u64, |turns| turns[row] as u64);
-        let visits = || self.cut.visits_in_turn(&places, role(labelled), turn);
-        let visits = py.detach(|| in_threads(Some(1), visits)).map_err(raised)?;
-        let rows: Vec<u32> = visits.iter().map(|visit| visit.row).collect();
-        let tiles: Vec<i32> = visits.iter().map(|visit| visit.tile as i32).collect();
-        let at_home: Vec<bool> = visits.iter().map(|visit| visit.at_home).collect();
+        let memberships = || self.cut.memberships_by_turn(&places, role(labelled), turn);
+        let memberships = py.detach(|| in_threads(Some(1), memberships)).map_err(raised)?;
+        let rows: Vec<u32> = memberships.iter().map(|it| it.row).collect();
+        let tiles: Vec<i32> = memberships.iter().map(|it| it.tile as i32).collect();
+        let at_home: Vec<bool> = memberships.iter().map(|it| it.at_home).collect();
         Ok((rows.into_pyarray(py), tiles.into_pyarray(py), at_home.into_pyarray(py)))
     }
 

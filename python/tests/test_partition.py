@@ -35,9 +35,9 @@ def test_a_partition_that_travelled_sends_rows_to_the_same_tiles():
     rows = some_rows(1000, 5)
     partition = Partition(census(rows), 1.0, 1e-6, 200_000, 1, False)
     there = pickle.loads(pickle.dumps(partition))
-    for mine, theirs in zip(partition.visits(rows, False, None), there.visits(rows, False, None), strict=True):
+    for mine, theirs in zip(partition.memberships(rows, False, None), there.memberships(rows, False, None), strict=True):
         assert np.array_equal(mine, theirs)
-    row, _, home = partition.visits(rows, False, None)
+    row, _, home = partition.memberships(rows, False, None)
     assert sorted(row[home]) == list(range(1000))
 
 
@@ -47,7 +47,7 @@ def test_turns_deal_out_a_crowd():
     assert partition.deals and len(partition.tiles) > 1
     homes = []
     for turn in (0, 1):
-        _, tile, home = partition.visits(rows, False, np.full(1000, turn))
+        _, tile, home = partition.memberships(rows, False, np.full(1000, turn))
         homes.append(set(tile[home]))
     assert len(homes[0]) == len(homes[1]) == 1 and homes[0] != homes[1]
 
@@ -58,10 +58,10 @@ def test_a_crowd_shares_its_sources():
     counted, asked = census(town), (1.0, 1e-6, 400_000)
     with pytest.raises(MemoryError, match="a tile with all rows that reach it"):
         Partition(counted, *asked, 1, False)
-    partition = pickle.loads(pickle.dumps(Partition.with_crowds(counted, *asked, [(-5.0, 5.0)], False)))
+    partition = pickle.loads(pickle.dumps(Partition.with_tile_groups(counted, *asked, [(-5.0, 5.0)], False)))
     assert partition.deals and partition.multiplications > 0
-    ((first, end),) = partition.crowds
-    row, tile, home = partition.visits(town, False, np.arange(3000))
+    ((first, end),) = partition.tile_groups
+    row, tile, home = partition.memberships(town, False, np.arange(3000))
     assert (sorted(row), end - first) == (list(range(3000)), len(partition.tiles)) and home.all()
     blueprint, moments = partition.blueprint(0), Moments()
     for which in range(first, end):
@@ -77,7 +77,7 @@ def test_rows_that_were_not_counted():
     partition = Partition(census(some_rows(100, 6)), 1.0, 1e-6, 200_000, 1, False)
     elsewhere = {"axes": [np.array([-500.0]), np.array([0.0])], "groups": None, "values": []}
     with pytest.raises(ValueError, match="a row is where none was counted\nhint: "):
-        partition.visits(elsewhere, False, None)
+        partition.memberships(elsewhere, False, None)
 
 
 def test_refusals():

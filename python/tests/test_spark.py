@@ -104,7 +104,7 @@ def test_more_rows_in_reach_of_each_other_than_a_task_holds(spark, in_tiles, opt
     found = check(smoothed, test, train, **ASKED, **options)
     assert values(found, "model_error_bound").max() <= EPSILON * spread(test, train)
     partition = in_tiles[0].partition
-    assert any(end - first > 4 for first, end in partition.crowds) and partition.crowds[0][0] > 0
+    assert any(end - first > 4 for first, end in partition.tile_groups) and partition.tile_groups[0][0] > 0
 
 
 def test_empty_partitions_and_frames(spark):

@@ -43,7 +43,7 @@ def way(request, monkeypatch):
     monkeypatch.setattr(_smooth, "job", lambda *given: made.append(real(*given)) or made[-1])
     yield WAYS[request.param]
     assert all(type(job) is (Wide if request.param == "moments" else Tiles) for job in made)
-    assert request.param != "crowds" or all(job.partition.crowds for job in made)
+    assert request.param != "crowds" or all(job.partition.tile_groups for job in made)
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ use super::direct::Direct;
 use super::krylov::{self, Right, System};
 use super::low_rank::LowRank;
 use super::{Problem, Setting, Solution};
-use crate::engine::Sparse;
+use crate::engine::EngineOptions;
 use crate::error::Error;
 use crate::influence::{Influence, Kernel};
 use crate::scene::Own;
@@ -95,7 +95,7 @@ impl<'a> Training<'a> {
         let low_rank = LowRank::new(&self.influence, self.labels.len(), 0.1 * least, self.problem.options.memory());
         let needed = |shift: f64| accuracy * shift / self.norm;
         let suits = |shift: f64| {
-            let hard = if needed(shift) < Sparse::SMALLEST_TOLERANCE { 1.0 } else { hard };
+            let hard = if needed(shift) < EngineOptions::SMALLEST_TOLERANCE { 1.0 } else { hard };
             low_rank.rest <= hard * shift
         };
         let factor = |(at, &shift): (usize, &f64)| Some((at, shift, low_rank.factor(shift).filter(|_| suits(shift))?));

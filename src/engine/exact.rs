@@ -9,8 +9,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::bounds::Bounds;
-use super::tile::{RUN, Tile};
-use super::{Engine, Plan, Progress, Sums, rounding_error, too_small};
+use super::rounding::{rounding_error, too_small};
+use super::tile::{RUN, TargetTile};
+use super::{Engine, Plan, Progress, Sums};
 use crate::error::Error;
 use crate::kernel::{Decay, LANES, Lanes, VANISHED, WithDecay, with_decay};
 use crate::scene::{Cloud, Layout, Scene};
@@ -29,13 +30,13 @@ impl Engine for Exact {
     fn plan(&self, scene: Arc<Scene>, _: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
         let Layout { targets, sources, .. } = &*scene.layout;
         let (tiles, runs) = (pieces(targets, LANES), pieces(sources, RUN));
-        let need = tiles * size_of::<Targets>() as u64
-            + runs * size_of::<Run>() as u64
+        let need = tiles * size_of::<TargetRun>() as u64
+            + runs * size_of::<SourceRun>() as u64
             + sources.groups.len() as u64 * A_GROUP;
         if let Some(limit) = self.memory_limit.filter(|limit| need > *limit) {
             return Err(Error::Memory { what: "the engine of all pairs".to_owned(), need, limit });
         }
-        let runs = Runs::of(sources, scene.layout.metric.dimensions());
+        let runs = SourceRuns::of(sources, scene.layout.metric.dimensions());
         Ok(Box::new(ExactPlan { scene, runs }))
     }
 }
@@ -47,36 +48,36 @@ fn pieces(cloud: &Cloud, length: usize) -> u64 {
 
 struct ExactPlan {
     scene: Arc<Scene>,
-    runs: Runs,
+    runs: SourceRuns,
 }
 
 /// Runs of sources, group after group.
-struct Runs {
-    all: Vec<Run>,
+struct SourceRuns {
+    all: Vec<SourceRun>,
     /// Where those of each group end.
     ends: Vec<u32>,
 }
 
 /// Neighbouring sources and the box around them.
-struct Run {
+struct SourceRun {
     places: Range<usize>,
     bounds: Bounds,
 }
 
-impl Runs {
+impl SourceRuns {
     /// Cuts each group into runs.
     fn of(cloud: &Cloud, dimensions: usize) -> Self {
         let all = Vec::with_capacity(pieces(cloud, RUN) as usize);
         let mut runs = Self { all, ends: Vec::with_capacity(cloud.groups.len()) };
         for group in &cloud.groups {
             let cut = group.clone().step_by(RUN).map(|start| start..group.end.min(start + RUN));
-            runs.all.extend(cut.map(|places| Run { bounds: Bounds::around(cloud, dimensions, &places), places }));
+            runs.all.extend(cut.map(|places| SourceRun { bounds: Bounds::around(cloud, dimensions, &places), places }));
             runs.ends.push(runs.all.len() as u32);
         }
         runs
     }
 
-    fn of_group(&self, group: usize) -> &[Run] {
+    fn of_group(&self, group: usize) -> &[SourceRun] {
         let start = if group == 0 { 0 } else { self.ends[group - 1] as usize };
         &self.all[start..self.ends[group] as usize]
     }
@@ -105,7 +106,7 @@ impl WithDecay for AllTiles<'_> {
         for (group, places) in groups {
             let end = places.end as u32;
             let starts = (places.start as u32..end).step_by(LANES);
-            tiles.extend(starts.map(|start| Targets {
+            tiles.extend(starts.map(|start| TargetRun {
                 group: group as u32,
                 start,
                 end: end.min(start + LANES as u32),
@@ -113,9 +114,9 @@ impl WithDecay for AllTiles<'_> {
         }
         let weights: Vec<f64> = (0..scene.layout.sources.groups.len()).map(|group| scene.group_mass(group)).collect();
         self.progress.start(tiles.len() as u64);
-        let sum = |targets: &Targets| {
+        let sum = |targets: &TargetRun| {
             let runs = self.plan.runs.of_group(targets.group as usize);
-            let mut tile = Tile::new(decay, scene, &(targets.start..targets.end).collect::<Vec<_>>());
+            let mut tile = TargetTile::new(decay, scene, &(targets.start..targets.end).collect::<Vec<_>>());
             let result = sum_tile(&mut tile, runs, &all, weights[targets.group as usize]);
             self.progress.advance(1);
             result
@@ -135,15 +136,15 @@ impl WithDecay for AllTiles<'_> {
 const TILES_AT_ONCE: usize = 1 << 14;
 
 /// Consecutive targets of one group, sixteen at most.
-struct Targets {
+struct TargetRun {
     group: u32,
     start: u32,
     end: u32,
 }
 
 fn sum_tile<D: Decay<A>, const A: usize>(
-    tile: &mut Tile<D, A>,
-    runs: &[Run],
+    tile: &mut TargetTile<D, A>,
+    runs: &[SourceRun],
     columns: &[&[f64]],
     weight: f64,
 ) -> TileResult {
@@ -163,7 +164,10 @@ fn sum_tile<D: Decay<A>, const A: usize>(
 }
 
 /// Runs whose kernel has not vanished for every lane.
-fn runs_in_reach<D: Decay<A>, const A: usize>(tile: &Tile<D, A>, runs: &[Run]) -> impl Iterator<Item = Range<usize>> {
+fn runs_in_reach<D: Decay<A>, const A: usize>(
+    tile: &TargetTile<D, A>,
+    runs: &[SourceRun],
+) -> impl Iterator<Item = Range<usize>> {
     let reach = VANISHED + tile.shift.iter().copied().fold(0.0, f64::max);
     runs.iter()
         .filter(move |run| tile.decay.least(tile.bounds.squared_distance(&run.bounds)) <= reach)

@@ -84,15 +84,3 @@ fn dot(columns: &[u32], weights: &[f64], vector: &[f64]) -> f64 {
         chunks.map(|(columns, weights)| columns.iter().zip(weights).map(|(&c, w)| w * vector[c as usize]).sum()),
     )
 }
-
-/// A plain sum in eight lanes, so that one addition need not wait for another.
-pub(crate) fn sum(terms: &[f64]) -> f64 {
-    let (whole, rest) = terms.as_chunks::<8>();
-    let mut lanes = [0.0; 8];
-    for terms in whole {
-        for (lane, term) in lanes.iter_mut().zip(terms) {
-            *lane += term;
-        }
-    }
-    lanes.iter().chain(rest).sum()
-}

@@ -16,6 +16,7 @@ mod exact;
 mod fast;
 mod matrix;
 mod options;
+mod rounding;
 mod rows;
 mod sparse;
 mod tile;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 pub use auto::{Choice, Counts, choose};
 pub use exact::Exact;
 pub use fast::Fast;
-pub(crate) use fast::{Cube, Field, MOST_PARTS, Moments, Outline, Pattern};
+pub(crate) use fast::{CountedCube, CountedRows, LatticePlan, MOST_PARTS, NodeField, NodeMoments};
 pub use matrix::Matrix;
 pub use options::EngineOptions;
 pub(crate) use rows::RowSums;
@@ -148,24 +149,4 @@ impl FromStr for EngineKind {
             expected: "one of exact, sparse, fast, auto",
         })
     }
-}
-
-/// Sums below 2^−900 of all weight are taken again relative to the nearest source: far above the underflow of kernels at
-/// 2^−1020, so that nothing of a sum that is kept was lost there, however much a source weighs that seems to be nowhere.
-const TOO_SMALL: f64 = 1.183e-271;
-
-/// The same in sums over sources of this weight.
-fn too_small(weight: f64) -> f64 {
-    TOO_SMALL * weight.max(1.0)
-}
-
-/// The relative error that rounding alone can cause in sums of `terms` terms at a time, as a factor of D.
-///
-/// A kernel value is wrong by a few roundings, and by its decay x times the relative error of the decay.
-/// `K·log₂(1/K)` is concave, so over all sources `Σ w K x ≤ D log₂(W/D)` (Jensen), W their total weight; `spread` is
-/// that logarithm, or anything larger.
-fn rounding_error(terms: usize, spread: f64) -> f64 {
-    use crate::kernel::{DECAY_ROUNDINGS, KERNEL_ROUNDINGS};
-    // Two more for the compensated total and the final product.
-    (terms as f64 + 2.0 + KERNEL_ROUNDINGS + DECAY_ROUNDINGS * spread.max(0.0)) * (0.5 * f64::EPSILON)
 }

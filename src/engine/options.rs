@@ -31,6 +31,9 @@ impl EngineOptions {
     /// The tolerance unless another is asked for: a millionth of the range of the values.
     pub const DEFAULT_TOLERANCE: f64 = 1e-6;
 
+    /// The smallest tolerance that rounding leaves room for, with a margin of five.
+    pub const SMALLEST_TOLERANCE: f64 = 1e-12;
+
     /// Another engine.
     #[must_use]
     pub fn engine(mut self, engine: EngineKind) -> Self {
@@ -43,7 +46,7 @@ impl EngineOptions {
     /// # Errors
     /// If it is above 1 or below what 64-bit numbers can keep.
     pub fn tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
-        if !(Sparse::SMALLEST_TOLERANCE..=1.0).contains(&tolerance) {
+        if !(Self::SMALLEST_TOLERANCE..=1.0).contains(&tolerance) {
             let expected = "between 1e-12, what 64-bit numbers can keep, and 1";
             return Err(Error::Parameter { name: "tolerance", value: plain(tolerance), expected });
         }
@@ -121,7 +124,7 @@ impl EngineOptions {
     /// The same with a tolerance so many times as large, as far as 64-bit numbers allow; a cutoff stays as it is.
     pub(crate) fn with_share(mut self, share: f64) -> Self {
         if let Truncation::Tolerance(tolerance) = &mut self.truncation {
-            *tolerance = (*tolerance * share).clamp(Sparse::SMALLEST_TOLERANCE, 1.0);
+            *tolerance = (*tolerance * share).clamp(Self::SMALLEST_TOLERANCE, 1.0);
         }
         self
     }
@@ -145,10 +148,10 @@ impl EngineOptions {
     /// The same with at least this accuracy: with all pairs where no approximation can keep it; a cutoff stays as it is.
     pub(crate) fn as_accurate_as(mut self, needed: f64) -> Self {
         if let Truncation::Tolerance(tolerance) = &mut self.truncation {
-            if needed < Sparse::SMALLEST_TOLERANCE {
+            if needed < Self::SMALLEST_TOLERANCE {
                 self.engine = EngineKind::Exact;
             }
-            *tolerance = tolerance.min(needed).max(Sparse::SMALLEST_TOLERANCE);
+            *tolerance = tolerance.min(needed).max(Self::SMALLEST_TOLERANCE);
         }
         self
     }

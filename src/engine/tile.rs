@@ -8,7 +8,7 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 
 use super::bounds::Bounds;
-use crate::kernel::{Decay, LANES, Lanes, exp2_minus};
+use crate::kernel::{Decay, LANES, Lanes, exp2_minus, fma};
 use crate::scene::{Cloud, NOWHERE, Own, Scene};
 use crate::simd::arch;
 use crate::space::two_sum;
@@ -17,7 +17,7 @@ use crate::space::two_sum;
 pub(super) const RUN: usize = 128;
 
 /// Up to sixteen targets and all that they need.
-pub(super) struct Tile<'a, D, const A: usize> {
+pub(super) struct TargetTile<'a, D, const A: usize> {
     pub(super) decay: D,
     pub(super) bounds: Bounds,
     sources: &'a Cloud,
@@ -28,7 +28,7 @@ pub(super) struct Tile<'a, D, const A: usize> {
     pub(super) shift: Lanes,
 }
 
-impl<'a, D: Decay<A>, const A: usize> Tile<'a, D, A> {
+impl<'a, D: Decay<A>, const A: usize> TargetTile<'a, D, A> {
     /// A tile of these target places.
     pub(super) fn new(decay: D, scene: &'a Scene, places: &[u32]) -> Self {
         let layout = &scene.layout;
@@ -49,7 +49,7 @@ impl<'a, D: Decay<A>, const A: usize> Tile<'a, D, A> {
 
     /// `Σ K x` over runs of sources of at most [`RUN`] places, for each column `x`.
     pub(super) fn sum(&self, runs: impl Iterator<Item = Range<usize>>, columns: &[&[f64]]) -> Vec<Lanes> {
-        arch().dispatch(Pass { tile: self, runs, columns })
+        arch().dispatch(TilePass { tile: self, runs, columns })
     }
 
     /// The decay to the nearest source of each lane, infinite if there is none.
@@ -73,13 +73,13 @@ fn lanes_of(places: &[u32]) -> [usize; LANES] {
 }
 
 /// One pass over the runs: all sums.
-struct Pass<'t, 'a, R, D, const A: usize> {
-    tile: &'t Tile<'a, D, A>,
+struct TilePass<'t, 'a, R, D, const A: usize> {
+    tile: &'t TargetTile<'a, D, A>,
     runs: R,
     columns: &'t [&'t [f64]],
 }
 
-impl<R: Iterator<Item = Range<usize>>, D: Decay<A>, const A: usize> WithSimd for Pass<'_, '_, R, D, A> {
+impl<R: Iterator<Item = Range<usize>>, D: Decay<A>, const A: usize> WithSimd for TilePass<'_, '_, R, D, A> {
     type Output = Vec<Lanes>;
 
     #[inline(always)]
@@ -122,7 +122,7 @@ fn weigh<S: Simd>(kernel: &[Lanes; RUN], column: &[f64]) -> Lanes {
     let mut sum = [0.0; LANES];
     for (row, &x) in kernel.iter().zip(column) {
         for lane in 0..LANES {
-            sum[lane] = if S::IS_SCALAR { row[lane] * x + sum[lane] } else { row[lane].mul_add(x, sum[lane]) };
+            sum[lane] = fma::<S>(row[lane], x, sum[lane]);
         }
     }
     sum
@@ -130,7 +130,7 @@ fn weigh<S: Simd>(kernel: &[Lanes; RUN], column: &[f64]) -> Lanes {
 
 /// The decay to the nearest source of each lane.
 struct Nearest<'t, 'a, R, D, const A: usize> {
-    tile: &'t Tile<'a, D, A>,
+    tile: &'t TargetTile<'a, D, A>,
     runs: R,
 }
 

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use crate::kernel::{Decay, LANES, Lanes, VANISHED, WithDecay, exp2_minus, with_decay};
 use crate::scene::{Cloud, Scene};
+use crate::simd::arch;
 
 /// The kernel between a target place and each source place, whatever their weights; 0 in other groups.
 pub(crate) fn kernel_values(scene: &Scene, target: usize) -> Vec<f64> {
@@ -29,7 +30,7 @@ impl WithDecay for OneTarget<'_> {
         let mut values = vec![0.0; layout.sources.len()];
         let one = layout.targets.place::<A>(self.target);
         let (start, values_here) = (self.sources.start, &mut values[self.sources]);
-        Arch::new().dispatch(Fill { decay, one, sources: &layout.sources, start, values: values_here });
+        arch().dispatch(Fill { decay, one, sources: &layout.sources, start, values: values_here });
         values
     }
 }

@@ -4,11 +4,11 @@ use std::convert::Infallible;
 
 use super::capacity::Capacity;
 use super::census::{Cell, Count};
-use super::wide::Blueprint;
+use super::moments::Blueprint;
 use crate::error::Error;
 
 /// Cells that are smoothed together, and those within reach of them.
-pub(super) struct Draft {
+pub(super) struct TileDraft {
     /// Cells whose rows to predict it smooths.
     pub(super) homes: Vec<u32>,
     /// Cells within reach, its own among them.
@@ -42,7 +42,7 @@ impl Cutter<'_> {
     ///
     /// # Errors
     /// If the sources of a single cell do not fit, or halos would hold everything many times.
-    pub(super) fn by_rows(&self, homes: Vec<u32>) -> Result<Vec<Draft>, Error> {
+    pub(super) fn by_rows(&self, homes: Vec<u32>) -> Result<Vec<TileDraft>, Error> {
         let rows: u64 = self.cells.iter().map(|(_, count)| count.all()).sum();
         let (mut tiles, mut copies) = (Vec::new(), 0);
         self.cut(homes, self.everywhere(), |mut draft| {
@@ -78,22 +78,22 @@ impl Cutter<'_> {
     pub(super) fn by_moments(
         &self,
         homes: Vec<u32>,
-        lattices: impl Fn(&Draft) -> Option<Blueprint>,
-    ) -> (Vec<(Draft, Blueprint)>, Vec<u32>) {
-        let (mut crowds, mut left) = (Vec::new(), Vec::new());
+        lattices: impl Fn(&TileDraft) -> Option<Blueprint>,
+    ) -> (Vec<(TileDraft, Blueprint)>, Vec<u32>) {
+        let (mut tile_groups, mut left) = (Vec::new(), Vec::new());
         let Ok(()) = self.cut::<Infallible>(homes, self.everywhere(), |draft| {
             let mut draft = self.tightened(draft);
             match lattices(&draft) {
                 Some(blueprint) => {
                     draft.parts = self.capacity.shares(draft.targets, draft.sources);
-                    crowds.push((draft, blueprint));
+                    tile_groups.push((draft, blueprint));
                 }
                 None if draft.homes.len() == 1 => left.extend(draft.homes),
                 None => return Ok(Some(draft)),
             }
             Ok(None)
         });
-        (crowds, left)
+        (tile_groups, left)
     }
 
     /// Halves some homes until each set is taken, which are near some of the candidates. Those that are given back are halved.
@@ -101,7 +101,7 @@ impl Cutter<'_> {
         &self,
         homes: Vec<u32>,
         candidates: Vec<u32>,
-        mut take: impl FnMut(Draft) -> Result<Option<Draft>, E>,
+        mut take: impl FnMut(TileDraft) -> Result<Option<TileDraft>, E>,
     ) -> Result<(), E> {
         let mut open = vec![(homes, candidates)];
         while let Some((homes, candidates)) = open.pop() {
@@ -124,20 +124,20 @@ impl Cutter<'_> {
         self.cells[cell as usize].1
     }
 
-    fn draft(&self, homes: Vec<u32>, candidates: &[u32]) -> Draft {
+    fn draft(&self, homes: Vec<u32>, candidates: &[u32]) -> TileDraft {
         let bounds = self.bounds(&homes);
         let near = candidates.iter().copied().filter(|cell| self.is_near(&bounds, *cell)).collect();
         self.counted(homes, near)
     }
 
-    fn counted(&self, homes: Vec<u32>, near: Vec<u32>) -> Draft {
+    fn counted(&self, homes: Vec<u32>, near: Vec<u32>) -> TileDraft {
         let targets = homes.iter().map(|cell| self.count(*cell).to_predict).sum();
         let sources = near.iter().map(|cell| self.count(*cell).all()).sum();
-        Draft { homes, near, targets, sources, parts: 1 }
+        TileDraft { homes, near, targets, sources, parts: 1 }
     }
 
     /// The same without cells that are near the box around all homes, but near none of them: a large set has holes.
-    fn tightened(&self, draft: Draft) -> Draft {
+    fn tightened(&self, draft: TileDraft) -> TileDraft {
         let mut near = Vec::new();
         let Ok(()) = self.cut::<Infallible>(draft.homes.clone(), draft.near, |part| {
             if part.homes.len() > CLUMP {

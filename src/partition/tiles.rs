@@ -4,13 +4,13 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use super::assignment::{Assignment, Membership, assign, assign_group};
 use super::capacity::Capacity;
 use super::census::{Cell, Census, Count, Role, cells_of, width};
 use super::checksum::Checksums;
-use super::crowd::{Crowd, Lattices};
-use super::cut::{Cutter, Draft};
-use super::stay::{Stay, Visit, settle, settle_crowd};
-use super::wide::Blueprint;
+use super::cut::{Cutter, TileDraft};
+use super::moments::Blueprint;
+use super::tile_group::{GroupLattices, TileGroup};
 use crate::error::Error;
 use crate::points::Places;
 use crate::smoother::SHARE_BEYOND;
@@ -21,7 +21,7 @@ use crate::space::{Metric, Sigma};
 pub struct Tile {
     /// Rows that it smooths, about: where a crowded cell is smoothed in parts, they share them out.
     pub targets: u64,
-    /// Rows that are in it, its own among them: all within reach, or its share of those of a [`Crowd`].
+    /// Rows that are in it, its own among them: all within reach, or its share of those of a [`TileGroup`].
     pub sources: u64,
 }
 
@@ -50,18 +50,18 @@ pub struct Partition {
     side: f64,
     /// Classes that groups fall into.
     classes: u32,
-    stays: FxHashMap<Cell, Stay>,
+    assignments: FxHashMap<Cell, Assignment>,
     tiles: Vec<Tile>,
-    /// Rows in each tile that is in no crowd.
+    /// Rows in each tile that is in no tile group.
     counted: Vec<Checksums>,
     /// Those of the last tiles that share their sources.
-    crowds: Vec<Crowd>,
-    reach: Reach,
+    tile_groups: Vec<TileGroup>,
+    reach: Halo,
 }
 
 /// How far rows are looked for.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Reach {
+struct Halo {
     label_weight: f64,
     /// Weight of all rows.
     weight: f64,
@@ -69,7 +69,7 @@ struct Reach {
     least: f64,
 }
 
-impl Reach {
+impl Halo {
     fn new(census: &Census, label_weight: f64, least: impl Fn(f64) -> f64) -> Self {
         let (to_predict, labelled) = census.rows();
         let weight = to_predict as f64 + label_weight * labelled as f64;
@@ -101,7 +101,7 @@ impl Reach {
     }
 }
 
-/// Copies of a row in all tiles, beyond which crowds may be less work.
+/// Copies of a row in all tiles, beyond which tile groups may be less work.
 const MANY_COPIES: u64 = 2;
 /// Multiplications on lattices that take as long as having one row in one tile.
 const MULTIPLICATIONS_PER_COPY: f64 = 4000.0;
@@ -118,7 +118,7 @@ impl Partition {
         tolerance: f64,
         capacity: &Capacity,
     ) -> Result<Self, Error> {
-        Self::by_rows(census, sigma, Reach::of_tolerance(census, label_weight, tolerance), capacity)
+        Self::by_rows(census, sigma, Halo::of_tolerance(census, label_weight, tolerance), capacity)
     }
 
     /// The same for a kernel that is cut at so many σ by hand.
@@ -132,16 +132,16 @@ impl Partition {
         cutoff: f64,
         capacity: &Capacity,
     ) -> Result<Self, Error> {
-        let reach = Reach::new(census, label_weight, |_| (-0.5 * cutoff * cutoff).exp());
+        let reach = Halo::new(census, label_weight, |_| (-0.5 * cutoff * cutoff).exp());
         Self::by_rows(census, sigma, reach, capacity)
     }
 
-    /// The same with [crowds](Crowd) where tiles that hold all rows within reach do not fit, or would be more work: for columns with these ranges,
+    /// The same with [tile groups](Crowd) where tiles that hold all rows within reach do not fit, or would be more work: for columns with these ranges,
     /// and effective sources if asked for.
     ///
     /// # Errors
     /// If the rows in reach of a single cell do not fit, and lattices for them do not either.
-    pub fn with_crowds(
+    pub fn with_tile_groups(
         census: &Census,
         sigma: Sigma,
         label_weight: f64,
@@ -156,7 +156,8 @@ impl Partition {
             return by_rows;
         }
         let (cells, limit) = (census.cells(), capacity.for_lattices());
-        let lattices = Lattices { census, cells: &cells, sigma, label_weight, tolerance, ranges, n_effective, limit };
+        let lattices =
+            GroupLattices { census, cells: &cells, sigma, label_weight, tolerance, ranges, n_effective, limit };
         match (by_rows, Self::mixed(&lattices, capacity)) {
             (Ok(by_rows), Ok(mixed)) if by_rows.work() <= mixed.work() => Ok(by_rows),
             (_, Ok(mixed)) => Ok(mixed),
@@ -164,57 +165,57 @@ impl Partition {
         }
     }
 
-    fn by_rows(census: &Census, sigma: Sigma, reach: Reach, capacity: &Capacity) -> Result<Self, Error> {
+    fn by_rows(census: &Census, sigma: Sigma, reach: Halo, capacity: &Capacity) -> Result<Self, Error> {
         let cells = census.cells();
         let cutter = reach.cutter(census, &cells, sigma, capacity);
-        Ok(Self::settled(census, &cells, reach, &cutter.by_rows(cutter.homes())?, Vec::new()))
+        Ok(Self::assigned(census, &cells, reach, &cutter.by_rows(cutter.homes())?, Vec::new()))
     }
 
-    fn mixed(lattices: &Lattices, capacity: &Capacity) -> Result<Self, Error> {
-        let Lattices { census, cells, sigma, label_weight, tolerance, .. } = *lattices;
-        let reach = Reach::of_tolerance(census, label_weight, tolerance);
+    fn mixed(lattices: &GroupLattices, capacity: &Capacity) -> Result<Self, Error> {
+        let GroupLattices { census, cells, sigma, label_weight, tolerance, .. } = *lattices;
+        let reach = Halo::of_tolerance(census, label_weight, tolerance);
         let cutter = reach.cutter(census, cells, sigma, capacity);
         let (mut homes, crowded) = cutter.told_apart();
-        let over = |draft: &Draft| lattices.over(draft, |weight| reach.beyond(weight));
-        let (crowds, left) = cutter.by_moments(crowded, over);
+        let over = |draft: &TileDraft| lattices.over(draft, |weight| reach.beyond(weight));
+        let (tile_groups, left) = cutter.by_moments(crowded, over);
         homes.extend(left);
-        Ok(Self::settled(census, cells, reach, &cutter.by_rows(homes)?, crowds))
+        Ok(Self::assigned(census, cells, reach, &cutter.by_rows(homes)?, tile_groups))
     }
 
-    fn settled(
+    fn assigned(
         census: &Census,
         cells: &[(Cell, Count)],
-        reach: Reach,
-        drafts: &[Draft],
-        crowded: Vec<(Draft, Blueprint)>,
+        reach: Halo,
+        drafts: &[TileDraft],
+        crowded: Vec<(TileDraft, Blueprint)>,
     ) -> Self {
-        let mut stays: Vec<Stay> = vec![Stay::default(); cells.len()];
-        let (mut tiles, mut crowds, mut counted) = (Vec::new(), Vec::new(), Vec::new());
-        let rows_near = |draft: &Draft| {
+        let mut assignments: Vec<Assignment> = vec![Assignment::default(); cells.len()];
+        let (mut tiles, mut tile_groups, mut counted) = (Vec::new(), Vec::new(), Vec::new());
+        let rows_near = |draft: &TileDraft| {
             let near = draft.near.iter().map(|cell| cells[*cell as usize].0);
             census.checksums_in(near).with_label_weight(reach.label_weight)
         };
         for draft in drafts {
             counted.extend(std::iter::repeat_n(rows_near(draft), draft.parts as usize));
-            settle(draft, tiles.len() as u32, &mut stays);
+            assign(draft, tiles.len() as u32, &mut assignments);
             let tile = Tile { targets: draft.targets.div_ceil(draft.parts), sources: draft.sources };
             tiles.extend(std::iter::repeat_n(tile, draft.parts as usize));
         }
         for (draft, blueprint) in crowded {
-            settle_crowd(&draft, crowds.len() as u32, &mut stays);
-            crowds.push(Crowd::new(tiles.len() as u32, &draft, rows_near(&draft), blueprint));
+            assign_group(&draft, tile_groups.len() as u32, &mut assignments);
+            tile_groups.push(TileGroup::new(tiles.len() as u32, &draft, rows_near(&draft), blueprint));
             let [targets, sources] = [draft.targets, draft.sources].map(|rows| rows.div_ceil(draft.parts));
             tiles.extend(std::iter::repeat_n(Tile { targets, sources }, draft.parts as usize));
         }
-        let stays = cells.iter().map(|(cell, _)| *cell).zip(stays).collect();
+        let assignments = cells.iter().map(|(cell, _)| *cell).zip(assignments).collect();
         Self {
             metric: census.metric(),
             side: census.side(),
             classes: census.classes(),
-            stays,
+            assignments,
             tiles,
             counted,
-            crowds,
+            tile_groups,
             reach,
         }
     }
@@ -231,15 +232,15 @@ impl Partition {
     /// If it has not.
     ///
     /// # Panics
-    /// If there is no such tile, or it is one of a crowd: its rows are dealt out as they come, and known for [all its tiles](Crowd::counted) together.
+    /// If there is no such tile, or it is one of a tile group: its rows are dealt out as they come, and known for [all its tiles](Crowd::counted) together.
     pub fn check(&self, tile: usize, rows: &Checksums) -> Result<(), Error> {
         rows.check(&self.counted[tile])
     }
 
-    /// The crowds, whose tiles come after all others.
+    /// The tile groups, whose tiles come after all others.
     #[must_use]
-    pub fn crowds(&self) -> &[Crowd] {
-        &self.crowds
+    pub fn tile_groups(&self) -> &[TileGroup] {
+        &self.tile_groups
     }
 
     /// Rows in all tiles, guests among them.
@@ -248,10 +249,10 @@ impl Partition {
         self.tiles.iter().map(|tile| tile.sources).sum()
     }
 
-    /// Multiplications on the lattices of crowds, about.
+    /// Multiplications on the lattices of tile groups, about.
     #[must_use]
     pub fn multiplications(&self) -> f64 {
-        self.crowds.iter().map(|crowd| crowd.blueprint().multiplications()).sum()
+        self.tile_groups.iter().map(|tile_group| tile_group.blueprint().multiplications()).sum()
     }
 
     /// Work of all tiles, in multiplications on lattices.
@@ -263,33 +264,36 @@ impl Partition {
     /// Whether rows of one cell are dealt out among several tiles.
     #[must_use]
     pub fn deals(&self) -> bool {
-        self.stays.values().any(|stay| stay.parts > 1) || self.crowds.iter().any(|crowd| crowd.tiles().len() > 1)
+        self.assignments.values().any(|assignment| assignment.parts > 1)
+            || self.tile_groups.iter().any(|tile_group| tile_group.tiles().len() > 1)
     }
 
     /// Every tile that each row is in.
     ///
     /// # Errors
     /// If a row is where none was counted in the census.
-    pub fn visits(&self, places: &Places, role: Role) -> Result<Vec<Visit>, Error> {
-        self.visits_in_turn(places, role, |row| row as u64)
+    pub fn memberships(&self, places: &Places, role: Role) -> Result<Vec<Membership>, Error> {
+        self.memberships_by_turn(places, role, |row| row as u64)
     }
 
     /// The same with a number for each row, by which those of a crowded cell are dealt out among its tiles. Where rows come in another order
     /// each time, it must not depend on the order, or rows would change their homes.
     ///
     /// # Errors
-    /// As [`visits`](Self::visits).
-    pub fn visits_in_turn(
+    /// As [`memberships`](Self::visits).
+    pub fn memberships_by_turn(
         &self,
         places: &Places,
         role: Role,
         turn: impl Fn(usize) -> u64 + Sync,
-    ) -> Result<Vec<Visit>, Error> {
+    ) -> Result<Vec<Membership>, Error> {
         let cells = cells_of(places, self.metric, self.side, self.classes);
-        let known = |(row, cell): (usize, &Cell)| self.stays.get(cell).ok_or(Error::Uncounted { row });
-        let stays = cells.par_iter().enumerate().map(known).collect::<Result<Vec<&Stay>, Error>>()?;
-        let stays = stays.into_par_iter().enumerate().with_min_len(1 << 12);
-        Ok(stays.flat_map_iter(|(row, stay)| stay.visits(row, role, turn(row), &self.crowds)).collect())
+        let known = |(row, cell): (usize, &Cell)| self.assignments.get(cell).ok_or(Error::Uncounted { row });
+        let assignments = cells.par_iter().enumerate().map(known).collect::<Result<Vec<&Assignment>, Error>>()?;
+        let assignments = assignments.into_par_iter().enumerate().with_min_len(1 << 12);
+        Ok(assignments
+            .flat_map_iter(|(row, assignment)| assignment.memberships(row, role, turn(row), &self.tile_groups))
+            .collect())
     }
 
     /// A bound on what the rows that are not in a tile carry to each of its rows, from the weight of those that are.
@@ -334,16 +338,17 @@ mod tests {
             let capacity = Capacity { bytes: 4000, per_target: 1, per_source: 1 };
             let partition = Partition::new(&census, sigma, 2.0, 1e-6, &capacity).unwrap();
             assert!(partition.tiles().len() > 4, "{} tiles", partition.tiles().len());
-            let visits = partition.visits(&places, Role::ToPredict).unwrap();
-            let labels = partition.visits(&places, Role::Labelled).unwrap();
+            let memberships = partition.memberships(&places, Role::ToPredict).unwrap();
+            let labels = partition.memberships(&places, Role::Labelled).unwrap();
             let mut homes = vec![u32::MAX; places.len()];
-            for visit in visits.iter().filter(|visit| visit.at_home) {
-                assert_eq!(homes[visit.row as usize], u32::MAX);
-                homes[visit.row as usize] = visit.tile;
+            for membership in memberships.iter().filter(|membership| membership.at_home) {
+                assert_eq!(homes[membership.row as usize], u32::MAX);
+                homes[membership.row as usize] = membership.tile;
             }
-            assert!(homes.iter().all(|home| *home != u32::MAX) && labels.iter().all(|visit| !visit.at_home));
-            let inside: HashSet<(u32, u32)> = visits.iter().map(|visit| (visit.tile, visit.row)).collect();
-            assert_eq!(inside.len(), visits.len());
+            assert!(homes.iter().all(|home| *home != u32::MAX) && labels.iter().all(|membership| !membership.at_home));
+            let inside: HashSet<(u32, u32)> =
+                memberships.iter().map(|membership| (membership.tile, membership.row)).collect();
+            assert_eq!(inside.len(), memberships.len());
             for one in (0..places.len()).step_by(7) {
                 for other in 0..places.len() {
                     let square: f64 = places.axes().iter().map(|axis| (axis[one] - axis[other]).powi(2)).sum();
@@ -362,9 +367,9 @@ mod tests {
         let capacity = Capacity { bytes: 2100, per_target: 1, per_source: 1 };
         let partition = Partition::new(&census, sigma, 1.0, 1e-6, &capacity).unwrap();
         assert_eq!(partition.tiles().len(), 10);
-        let visits = partition.visits(&places, Role::ToPredict).unwrap();
-        assert_eq!(visits.len(), 10_000);
-        assert_eq!(visits.iter().filter(|visit| visit.at_home && visit.tile == 3).count(), 100);
+        let memberships = partition.memberships(&places, Role::ToPredict).unwrap();
+        assert_eq!(memberships.len(), 10_000);
+        assert_eq!(memberships.iter().filter(|membership| membership.at_home && membership.tile == 3).count(), 100);
         let capacity = Capacity { bytes: 2000, ..capacity };
         let Err(Error::Memory { need: 2001, limit: 2000, .. }) = Partition::new(&census, sigma, 1.0, 1e-6, &capacity)
         else {
@@ -381,9 +386,10 @@ mod tests {
         assert!(partition.deals());
         let one = places.select(&[0]);
         for turn in 0..20 {
-            let visits = partition.visits_in_turn(&one, Role::ToPredict, |_| turn).unwrap();
-            let home = visits.iter().find(|visit| visit.at_home).map(|visit| u64::from(visit.tile));
-            assert_eq!((visits.len(), home), (10, Some(turn % 10)));
+            let memberships = partition.memberships_by_turn(&one, Role::ToPredict, |_| turn).unwrap();
+            let home =
+                memberships.iter().find(|membership| membership.at_home).map(|membership| u64::from(membership.tile));
+            assert_eq!((memberships.len(), home), (10, Some(turn % 10)));
         }
     }
 
@@ -394,7 +400,7 @@ mod tests {
         let partition = Partition::new(&census(&places, sigma, 1000), sigma, 1.0, 1e-6, &capacity).unwrap();
         assert!(!partition.deals());
         let others = Places::index(vec![vec![1.0, -5e5], vec![1.0, 3.0]]).unwrap();
-        let found = partition.visits(&others, Role::Labelled);
+        let found = partition.memberships(&others, Role::Labelled);
         assert!(matches!(found, Err(Error::Uncounted { .. })), "{found:?}");
     }
 
@@ -412,9 +418,9 @@ mod tests {
         assert!(partition.tiles().len() > 3);
         for tile in 0..partition.tiles().len() {
             let rows = |role, values: &[f64]| {
-                let visits = partition.visits(&places, role).unwrap();
+                let memberships = partition.memberships(&places, role).unwrap();
                 let here: Vec<usize> =
-                    visits.iter().filter(|it| it.tile as usize == tile).map(|it| it.row as usize).collect();
+                    memberships.iter().filter(|it| it.tile as usize == tile).map(|it| it.row as usize).collect();
                 let some: Vec<f64> = here.iter().map(|row| values[*row]).collect();
                 let mut seen = Checksums::default();
                 seen.add(role, &RowHashes::of(&places.select(&here), &[&some]));
@@ -445,6 +451,6 @@ mod tests {
         let capacity = Capacity { bytes: 1500, per_target: 1, per_source: 1 };
         let partition = Partition::new(&census, sigma, 1.0, 1e-6, &capacity).unwrap();
         assert_eq!(partition.tiles().len(), 2);
-        assert_eq!(partition.visits(&places, Role::ToPredict).unwrap().len(), 1000);
+        assert_eq!(partition.memberships(&places, Role::ToPredict).unwrap().len(), 1000);
     }
 }

@@ -1,6 +1,6 @@
 //! All rows smoothed tile by tile: counted, cut, and each tile on its own.
 
-use geosmooth::partition::{Capacity, Census, Checksums, Crowd, Moments, Partition, Role, RowHashes, Visit};
+use geosmooth::partition::{Capacity, Census, Checksums, Membership, Moments, Partition, Role, RowHashes, TileGroup};
 use geosmooth::{Error, Places, Sigma, Smoothed, SmoothedTile, Smoother, TileContents, TileRows, smooth_tile};
 
 /// Some rows and their values.
@@ -35,7 +35,7 @@ struct Rowed {
 }
 
 /// Where every row goes, by role.
-type Visits = (Vec<Visit>, Vec<Visit>);
+type Memberships = (Vec<Membership>, Vec<Membership>);
 
 /// Bytes that lattices have room in.
 const ROOM: u64 = 1 << 30;
@@ -52,7 +52,7 @@ impl Tiling<'_> {
         let capacity = Capacity { bytes: ROOM, per_target: ROOM / rows, per_source: ROOM / rows };
         let (census, ranges) = (self.census()?, [self.range()]);
         let (weight, tolerance) = (self.label_weight, self.tolerance);
-        self.by(&Partition::with_crowds(&census, self.sigma, weight, tolerance, &capacity, &ranges, false)?)
+        self.by(&Partition::with_tile_groups(&census, self.sigma, weight, tolerance, &capacity, &ranges, false)?)
     }
 
     fn census(&self) -> Result<Census, Error> {
@@ -65,14 +65,14 @@ impl Tiling<'_> {
 
     fn by(&self, partition: &Partition) -> Result<Tiled, Error> {
         let visits = (
-            partition.visits(self.targets.0, Role::ToPredict).unwrap(),
-            partition.visits(self.labelled.0, Role::Labelled).unwrap(),
+            partition.memberships(self.targets.0, Role::ToPredict).unwrap(),
+            partition.memberships(self.labelled.0, Role::Labelled).unwrap(),
         );
         let (low, high) = self.range();
         let rows = self.targets.1.len();
         let (values, error_bound) = (vec![None; rows], vec![f64::NAN; rows]);
         let smoothed = Smoothed { values, error_bound, range: (high - low).min(f64::MAX) };
-        let (tiles, crowds) = (partition.tiles().len(), partition.crowds());
+        let (tiles, crowds) = (partition.tiles().len(), partition.tile_groups());
         let mut tiled = Tiled { smoothed, tiles, crowds: crowds.len() };
         for tile in 0..crowds.first().map_or(tiles as u32, |crowd| crowd.tiles().start) {
             let rows = self.rows(&visits, tile);
@@ -84,7 +84,7 @@ impl Tiling<'_> {
         Ok(tiled)
     }
 
-    fn rows(&self, (targets, labelled): &Visits, tile: u32) -> Rowed {
+    fn rows(&self, (targets, labelled): &Memberships, tile: u32) -> Rowed {
         let at_home = rows_of(targets, tile, true);
         Rowed {
             home: chosen(self.targets, &at_home),
@@ -119,7 +119,7 @@ impl Tiling<'_> {
         smooth_tile(self.smoother, &contents, false, &())
     }
 
-    fn one_crowd(&self, visits: &Visits, crowd: &Crowd, tiled: &mut Tiled) -> Result<(), Error> {
+    fn one_crowd(&self, visits: &Memberships, crowd: &TileGroup, tiled: &mut Tiled) -> Result<(), Error> {
         let (mut moments, mut seen, blueprint) = (Moments::default(), Checksums::default(), crowd.blueprint());
         for tile in crowd.tiles() {
             let Rowed { home, guests, labelled, .. } = self.rows(visits, tile);
@@ -162,6 +162,6 @@ fn chosen((places, values): Rows, rows: &[usize]) -> (Places, Vec<f64>) {
     (places.select(rows), rows.iter().map(|&row| values[row]).collect())
 }
 
-fn rows_of(visits: &[Visit], tile: u32, at_home: bool) -> Vec<usize> {
+fn rows_of(visits: &[Membership], tile: u32, at_home: bool) -> Vec<usize> {
     visits.iter().filter(|v| v.tile == tile && v.at_home == at_home).map(|v| v.row as usize).collect()
 }

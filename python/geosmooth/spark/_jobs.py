@@ -30,7 +30,7 @@ def job(problem: Problem, tally: Tally, which: int, settings: TileSettings) -> J
     counted = census.checksums.with_label_weight(settings["label_weight"])
     wide = None if blueprint is None else Wide(problem, blueprint, settings, groups, counted)
     try:
-        partition = cut(census, settings, ranges, tasks(problem.test.sparkSession), crowds=listed)
+        partition = cut(census, settings, ranges, tasks(problem.test.sparkSession), tile_groups=listed)
     except MemoryError:
         if wide is None:
             raise

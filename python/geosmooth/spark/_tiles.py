@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from geosmooth._core import Census, Partition
 from geosmooth.spark._count import Range, Role
-from geosmooth.spark._crowds import FIELD, Crowds
+from geosmooth.spark._tile_groups import FIELD, TileGroups
 from geosmooth.spark._request import Problem, chosen, column
 from geosmooth.spark._results import Added
 from geosmooth.spark._rows import Batch, Columns, numbered
@@ -33,8 +33,8 @@ MOST_COPIES = 1.5
 """Rows in all tiles against rows that there are, beyond which more tiles move more than they share out."""
 
 
-def cut(census: Census, settings: TileSettings, ranges: list[Range], tasks: int, crowds: bool) -> Partition:
-    """Tiles that fit a task's memory, with crowds where there are too many rows for that, and enough tiles to keep all tasks busy where that costs little."""
+def cut(census: Census, settings: TileSettings, ranges: list[Range], tasks: int, tile_groups: bool) -> Partition:
+    """Tiles that fit a task's memory, with tile groups where there are too many rows for that, and enough tiles to keep all tasks busy where that costs little."""
     memory = int(settings["memory"] * SHARE_OF_A_TILE)
     weight, tolerance, certificate = settings["label_weight"], settings["tolerance"], settings["certificate"]
 
@@ -42,7 +42,7 @@ def cut(census: Census, settings: TileSettings, ranges: list[Range], tasks: int,
         return Partition(census, weight, tolerance, memory, len(ranges), certificate)
 
     try:
-        best = Partition.with_crowds(census, weight, tolerance, memory, ranges, certificate) if crowds else tiles(memory)
+        best = Partition.with_tile_groups(census, weight, tolerance, memory, ranges, certificate) if tile_groups else tiles(memory)
     except MemoryError as short:
         reason = str(short).partition("\nhint: ")[0]
         raise MemoryError(f"{reason}\nhint: raise memory_per_task, choose a smaller sigma, or give fewer rows") from None
@@ -73,7 +73,7 @@ class Tiles:
     settings: TileSettings
     ranges: list[Range]
     groups: list[str]
-    """All groups, where there are crowds; their numbers are their places here."""
+    """All groups, where there are tile groups; their numbers are their places here."""
 
     def run(self, finish: Any, schema: Any) -> DataFrame:
         """Smooths each tile and gives what `finish` makes of its rows and results; rows that are not valid have no results."""
@@ -95,10 +95,10 @@ class Tiles:
         near = together(frame.mapInArrow(guests(partition, role, width), schema) for frame, role in frames)
         every = self.problem.test.sparkSession.range(0, len(partition.tiles), 1, 1).selectExpr(f"cast(id as int) as {TILE}")
         near = near.unionByName(every, allowMissingColumns=True)
-        if not partition.crowds:
+        if not partition.tile_groups:
             return near
-        members = together(frame.mapInArrow(members_of_crowds(partition, role, width), schema) for frame, role in frames)
-        fields = Crowds(partition, self.problem.role.columns, self.groups).fields(members)
+        members = together(frame.mapInArrow(members_of_tile_groups(partition, role, width), schema) for frame, role in frames)
+        fields = TileGroups(partition, self.problem.role.columns, self.groups).fields(members)
         return near.unionByName(fields, allowMissingColumns=True)
 
     def smoothed(self, added: Added) -> DataFrame:
@@ -139,7 +139,7 @@ def at_home(partition: Partition, role: Role) -> Any:
         for batch in batches:
             rows = Batch.of(batch, role.columns)
             valid = np.flatnonzero(rows.valid())
-            row, tile, home = partition.visits(rows.take(valid).hashed(), False, turns(batch, valid))
+            row, tile, home = partition.memberships(rows.take(valid).hashed(), False, turns(batch, valid))
             tiles = np.full(batch.num_rows, -1 - task(), dtype=np.int32)
             tiles[valid[row[home]]] = tile[home]
             kept = batch.drop_columns([TURN]) if TURN in batch.schema.names else batch
@@ -149,20 +149,20 @@ def at_home(partition: Partition, role: Role) -> Any:
 
 
 def guests(partition: Partition, role: Role, width: int) -> Any:
-    """Rows as sources of tiles where they are not at home: labelled rows, and rows to predict of other tiles. Crowds are not among these tiles."""
+    """Rows as sources of tiles where they are not at home: labelled rows, and rows to predict of other tiles. Tile groups are not among these tiles."""
     alone = tiles_alone(partition)
     return visitors(partition, role, width, lambda tile, home: ~home & (tile < alone))
 
 
-def members_of_crowds(partition: Partition, role: Role, width: int) -> Any:
-    """Rows as sources of crowds, those at home among them."""
+def members_of_tile_groups(partition: Partition, role: Role, width: int) -> Any:
+    """Rows as sources of tile groups, those at home among them."""
     alone = tiles_alone(partition)
     return visitors(partition, role, width, lambda tile, home: tile >= alone)
 
 
 def tiles_alone(partition: Partition) -> int:
-    """Tiles that are in no crowd; they come first."""
-    return min((first for first, _ in partition.crowds), default=len(partition.tiles))
+    """Tiles that are in no tile group; they come first."""
+    return min((first for first, _ in partition.tile_groups), default=len(partition.tiles))
 
 
 def visitors(partition: Partition, role: Role, width: int, wanted: Any) -> Any:
@@ -173,7 +173,7 @@ def visitors(partition: Partition, role: Role, width: int, wanted: Any) -> Any:
             rows = Batch.of(batch, role.columns)
             valid = np.flatnonzero(rows.valid())
             rows = rows.take(valid)
-            row, tile, home = partition.visits(rows.hashed(), role.labelled, turns(batch, valid))
+            row, tile, home = partition.memberships(rows.hashed(), role.labelled, turns(batch, valid))
             some = wanted(tile, home)
             yield source_batch(rows.take(row[some]), tile[some], home[some], role.labelled, width)
 
@@ -198,14 +198,14 @@ def task() -> int:
 def smoother(tiles: Tiles, columns: Columns, finish: Any) -> Any:
     """Smooths one tile."""
     partition, settings, ranges = tiles.partition, tiles.settings, tiles.ranges
-    crowds = Crowds(partition, columns, tiles.groups)
+    tile_groups = TileGroups(partition, columns, tiles.groups)
 
     def work(key: tuple[Any, ...], home: pa.Table, sources: pa.Table) -> pa.Table:
         mine, tile = home.drop_columns([TILE]), key[0].as_py()
         if tile < 0:
             return finish(mine, None)
-        if (crowd := crowds.of(tile)) is not None:
-            smoothed = crowds.smoothed(crowd, tile, mine, sources.column(FIELD), settings["c"])
+        if (tile_group := tile_groups.of(tile)) is not None:
+            smoothed = tile_groups.smoothed(tile_group, tile, mine, sources.column(FIELD), settings["c"])
         else:
             at_home, near, labelled = numbered([Batch.of(mine, columns), *split(sources, columns)])
             smoothed = partition.smooth(settings, tile, (at_home, near, labelled), ranges)

@@ -3,9 +3,8 @@
 
 use rayon::prelude::*;
 
-use super::boxes::BOXES;
-use super::leaves::LEAF;
-use super::split::Split;
+use super::direct::{BOXES, LEAF};
+use super::group::GroupPlan;
 use crate::scene::Scene;
 
 /// Most places of a small group: its tree is a single node, made in about the time of one of its sums.
@@ -14,14 +13,14 @@ const SMALL: usize = LEAF * BOXES;
 /// The groups of a scene, ready for sums.
 pub(super) struct Groups {
     /// Large groups by their numbers, ascending.
-    large: Vec<(usize, Split)>,
+    large: Vec<(usize, GroupPlan)>,
     largest_weight: f64,
 }
 
 impl Groups {
     pub(super) fn new(scene: &Scene, tolerance: f64) -> Self {
         let all = 0..scene.layout.sources.groups.len();
-        let split = |group| (group, Split::new(scene, group, tolerance));
+        let split = |group| (group, GroupPlan::new(scene, group, tolerance));
         Self {
             large: all.clone().into_par_iter().filter(|group| !is_small(scene, *group)).map(split).collect(),
             largest_weight: all.map(|group| scene.group_mass(group)).fold(0.0, f64::max),
@@ -29,15 +28,15 @@ impl Groups {
     }
 
     /// What is kept, by the number of the group.
-    pub(super) fn kept(&self) -> &[(usize, Split)] {
+    pub(super) fn kept(&self) -> &[(usize, GroupPlan)] {
         &self.large
     }
 
     /// A group, which is made if it is a small one.
-    pub(super) fn of<'a>(&'a self, scene: &Scene, group: usize, made: &'a mut Option<Split>) -> &'a Split {
+    pub(super) fn of<'a>(&'a self, scene: &Scene, group: usize, made: &'a mut Option<GroupPlan>) -> &'a GroupPlan {
         match self.large.binary_search_by_key(&group, |(large, _)| *large) {
             Ok(at) => &self.large[at].1,
-            Err(_) => made.insert(Split::direct(scene, group)),
+            Err(_) => made.insert(GroupPlan::direct(scene, group)),
         }
     }
 

@@ -1,8 +1,8 @@
 //! How much memory sums take beyond the scene: counted from the blocks of the lattices before their nodes are there.
 
-use super::atlas::Chart;
+use super::group::AnyLattice;
 use super::groups::Groups;
-use super::split::Lattice;
+use super::sphere::Chart;
 use crate::error::Error;
 use crate::scene::RowCounts;
 use crate::space::Metric;
@@ -29,23 +29,23 @@ pub(super) fn usual_need(rows: &RowCounts, metric: Metric) -> u64 {
 
 /// What sums need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Need {
+pub(super) struct MemoryNeed {
     /// However many columns there are.
     pub(super) fixed: u64,
     /// For each column at once, the mass being one.
     pub(super) column: u64,
 }
 
-impl Need {
+impl MemoryNeed {
     /// Lattices are worked on one after the other, so that the largest counts; charts stay.
     pub(super) fn of(groups: &Groups, sources: usize, targets: usize) -> Self {
-        let thick = groups.kept().iter().filter_map(|(_, split)| split.thick.as_ref());
-        let lattices = thick.map(|thick| &thick.lattice);
+        let dense = groups.kept().iter().filter_map(|(_, split)| split.dense.as_ref());
+        let lattices = dense.map(|dense| &dense.lattice);
         let mut need = Self { fixed: sources as u64 * TREES + targets as u64 * AT_TARGET, column: 0 };
         for lattice in lattices {
             match lattice {
-                Lattice::Plane(_, grid) => need.column = need.column.max(grid.bytes()),
-                Lattice::Sphere(atlas) => {
+                AnyLattice::Plane(_, grid) => need.column = need.column.max(grid.bytes()),
+                AnyLattice::Sphere(atlas) => {
                     let mut places: Vec<u64> = atlas.charts.iter().map(|chart| chart.places() as u64).collect();
                     places.sort_unstable_by(|a, b| b.cmp(a));
                     let sorted_at_once = places.iter().take(rayon::current_num_threads()).sum::<u64>();
@@ -53,7 +53,7 @@ impl Need {
                     let columns = atlas.charts.iter().map(Chart::bytes);
                     need.column = columns.fold(need.column, u64::max);
                 }
-                Lattice::Globe(globe) => {
+                AnyLattice::Globe(globe) => {
                     need.fixed += globe.places() as u64 * ON_GLOBE;
                     need.column = need.column.max(globe.bytes());
                 }
@@ -80,12 +80,12 @@ mod tests {
 
     #[test]
     fn as_many_columns_as_fit_beside_the_mass() {
-        let need = Need { fixed: 100, column: 10 };
+        let need = MemoryNeed { fixed: 100, column: 10 };
         assert_eq!(need.columns(120).unwrap(), 1);
         assert_eq!(need.columns(159).unwrap(), 4);
         let Err(Error::Memory { need: 120, limit: 119, .. }) = need.columns(119) else { panic!("must not fit") };
         assert!(need.columns(50).is_err());
-        assert!(Need { fixed: 100, column: 0 }.columns(u64::MAX).unwrap() > 1_000_000);
-        assert!(Need { fixed: 100, column: 0 }.columns(100).is_err());
+        assert!(MemoryNeed { fixed: 100, column: 0 }.columns(u64::MAX).unwrap() > 1_000_000);
+        assert!(MemoryNeed { fixed: 100, column: 0 }.columns(100).is_err());
     }
 }

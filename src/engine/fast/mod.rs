@@ -2,60 +2,52 @@
 //!
 //! Space is cut into blocks a few σ wide. Sources in blocks where there are few are summed directly, by a tree of boxes
 //! that leaves out what carries too little ([`direct`]). Sources in blocks where there are many go through a lattice
-//! ([`grid`]): the Gaussian is three Gaussians one after the other, `K = g ∗ G ∗ g`, the first from points to lattice
+//! ([`lattice`]): the Gaussian is three Gaussians one after the other, `K = g ∗ G ∗ g`, the first from points to lattice
 //! nodes, the second from nodes to nodes, axis by axis, the third from nodes to points. All terms are positive, so errors
-//! are relative but for what is cut off, and that is a multiple of √K ([`window`] has the proof). With ρ and η for the two
+//! are relative but for what is cut off, and that is a multiple of √K ([`window`](lattice) has the proof). With ρ and η for the two
 //! and W for the weight on the lattice, Cauchy and Schwarz give
 //!
 //! ```text
 //! E ≤ ρ D + η √(W D) + (what direct sums left out) + rounding
 //! ```
 //!
-//! for every row, whatever lies around it. On the sphere lattices lie in charts ([`atlas`]); for σ too wide for those there are patches with
+//! for every row, whatever lies around it. On the sphere lattices lie in charts ([`sphere`]); for σ too wide for those there are patches with
 //! nodes of their own ([`globe`]). Rows that miss the tolerance by this are summed again, directly, over all
 //! sources within the radius that surely keeps it.
+//!
+//! Rooms, from the bottom up, each importing only from those before: [`direct`]; [`lattice`] ← [`sphere`] ← [`globe`]; then [`group`] and
+//! [`plan`], which choose among them.
 
-mod atlas;
-mod boxes;
-mod chart;
 mod direct;
-mod expansion;
 mod globe;
-mod grid;
+mod group;
 mod groups;
 mod lattice;
-mod leaves;
 mod memory;
-mod mixture;
 mod moments;
-mod pattern;
-mod ruler;
-mod sites;
-mod split;
-mod taps;
-mod tree;
-mod window;
-mod yardstick;
+mod plan;
+mod sphere;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use self::moments::{Field, Moments};
-pub(crate) use self::pattern::{Cube, MOST_PARTS, Outline, Pattern};
+pub(crate) use self::lattice::{CountedCube, CountedRows, MOST_PARTS};
+pub(crate) use self::moments::{NodeField, NodeMoments};
+pub(crate) use self::plan::LatticePlan;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use self::atlas::Chart;
-use self::chart::Sheet;
-use self::direct::{Bench, Direct, TargetSums};
+use self::direct::{DirectSums, Scratch, TargetSums, log2_below};
 use self::globe::Globe;
-use self::grid::{Grid, OnPlane};
+use self::group::{AnyLattice, DenseSources, GroupPlan};
 use self::groups::Groups;
-use self::leaves::log2_below;
-use self::memory::Need;
-use self::ruler::Ruler;
-use self::split::{Lattice, Split, Thick};
-use super::{Engine, Plan, Progress, Sums, too_small};
+use self::lattice::{BlockGrid, Grid, PlanePoints};
+use self::memory::MemoryNeed;
+use self::sphere::{Chart, ChartGrid};
+use super::rounding::too_small;
+use super::{Engine, Plan, Progress, Sums};
 use crate::error::Error;
 use crate::kernel::{Decay, WithDecay, with_decay, with_decay_within};
 use crate::scene::{NOWHERE, Own, RowCounts, Scene};
@@ -73,7 +65,7 @@ pub struct Fast {
 impl Engine for Fast {
     fn plan(&self, scene: Arc<Scene>, _: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
         let groups = Groups::new(&scene, self.tolerance);
-        let need = Need::of(&groups, scene.source_places(), scene.target_places());
+        let need = MemoryNeed::of(&groups, scene.source_places(), scene.target_places());
         let at_once = need.columns(self.memory_limit.unwrap_or(u64::MAX))?;
         Ok(Box::new(FastPlan { scene, tolerance: self.tolerance, groups, at_once }))
     }
@@ -111,7 +103,7 @@ impl FastPlan {
         let mut sums = Sums::zero(scene.layout.targets.len(), columns.len());
         progress.start(scene.layout.targets.len() as u64);
         let (metric, scale, off) = (scene.layout.metric, scene.scale, SHARE_OF_ARITHMETIC * self.tolerance);
-        let quick = Quick { plan: self, columns: &all, progress, sums: &mut sums };
+        let quick = FirstPass { plan: self, columns: &all, progress, sums: &mut sums };
         let missed = with_decay_within(metric, scale, off, quick);
         with_decay(metric, scale, Repair { plan: self, columns: &all, missed: &missed, sums: &mut sums });
         sums
@@ -119,18 +111,18 @@ impl FastPlan {
 }
 
 /// The sums of all targets; gives those that miss the tolerance, with their group.
-struct Quick<'a> {
+struct FirstPass<'a> {
     plan: &'a FastPlan,
     columns: &'a [&'a [f64]],
     progress: &'a dyn Progress,
     sums: &'a mut Sums,
 }
 
-impl WithDecay for Quick<'_> {
+impl WithDecay for FirstPass<'_> {
     type Output = Vec<(usize, u32)>;
 
     fn run<D: Decay<A>, const A: usize, const K: usize>(self, decay: D) -> Self::Output {
-        let work = Work { plan: self.plan, decay, columns: self.columns };
+        let work = Summation { plan: self.plan, decay, columns: self.columns };
         work.read_lattices(self.sums);
         work.add_direct::<A>(self.sums, self.progress)
     }
@@ -148,11 +140,11 @@ impl WithDecay for Repair<'_> {
     type Output = ();
 
     fn run<D: Decay<A>, const A: usize, const K: usize>(self, decay: D) {
-        Work { plan: self.plan, decay, columns: self.columns }.repair::<A>(self.missed, self.sums);
+        Summation { plan: self.plan, decay, columns: self.columns }.repair::<A>(self.missed, self.sums);
     }
 }
 
-struct Work<'a, D> {
+struct Summation<'a, D> {
     plan: &'a FastPlan,
     decay: D,
     /// Mass first, then the values.
@@ -173,27 +165,27 @@ const SHARE_OF_A_BOX: f64 = 1.0 / 16.0;
 /// The same for rows where it did not.
 const SMALL_SHARE: f64 = 1.0 / 1024.0;
 
-impl<D: Copy + Sync> Work<'_, D> {
-    /// Writes what thick blocks give.
+impl<D: Copy + Sync> Summation<'_, D> {
+    /// Writes what dense blocks give.
     fn read_lattices(&self, sums: &mut Sums) {
         let layout = &self.plan.scene.layout;
         for (group, split) in self.plan.groups.kept() {
-            let Some(thick) = &split.thick else { continue };
+            let Some(dense) = &split.dense else { continue };
             // Targets that are too far to read the lattice miss what it would have given them.
-            sums.error[layout.targets.groups[*group].clone()].fill(thick.bound.error(0.0));
-            match &thick.lattice {
-                Lattice::Plane(ruler, grid) => self.read_plane(thick, ruler, grid, sums),
-                Lattice::Sphere(atlas) => {
-                    atlas.charts.iter().for_each(|chart| self.read_chart(thick, &atlas.sheet, chart, sums));
+            sums.error[layout.targets.groups[*group].clone()].fill(dense.bound.error(0.0));
+            match &dense.lattice {
+                AnyLattice::Plane(block_grid, grid) => self.read_plane(dense, block_grid, grid, sums),
+                AnyLattice::Sphere(atlas) => {
+                    atlas.charts.iter().for_each(|chart| self.read_chart(dense, &atlas.grid, chart, sums));
                 }
-                Lattice::Globe(globe) => self.read_globe(thick, globe, sums),
+                AnyLattice::Globe(globe) => self.read_globe(dense, globe, sums),
             }
         }
     }
 
-    fn read_plane(&self, thick: &Thick, ruler: &Ruler, grid: &Grid, sums: &mut Sums) {
+    fn read_plane(&self, dense: &DenseSources, block_grid: &BlockGrid, grid: &Grid, sums: &mut Sums) {
         let [sources, targets] = [&self.plan.scene.layout.sources, &self.plan.scene.layout.targets]
-            .map(|cloud| OnPlane { ruler, cloud, columns: self.columns });
+            .map(|cloud| PlanePoints { block_grid, cloud, columns: self.columns });
         let blocks = grid.sums(&sources, &targets, self.columns.len());
         // Targets before a block and those in it, by turns.
         let ends = std::iter::once(0).chain(blocks.iter().map(|block| block.places.end));
@@ -202,27 +194,27 @@ impl<D: Copy + Sync> Work<'_, D> {
         blocks.par_iter().zip(slots).for_each(|(block, mut slot)| {
             let sums = block.values.chunks_exact(self.columns.len());
             for (at, (place, sums)) in block.places.clone().zip(sums).enumerate() {
-                self.write_lattice(thick, place, sums, &mut slot, at);
+                self.write_lattice(dense, place, sums, &mut slot, at);
             }
         });
     }
 
-    fn read_chart(&self, thick: &Thick, sheet: &Sheet, chart: &Chart, sums: &mut Sums) {
-        let values = chart.sums(sheet, self.columns);
+    fn read_chart(&self, dense: &DenseSources, grid: &ChartGrid, chart: &Chart, sums: &mut Sums) {
+        let values = chart.sums(grid, self.columns);
         let of_target = |place: usize| chart.of_target(&values, place, self.columns.len());
-        self.read_targets(thick, chart.targets(), of_target, sums);
+        self.read_targets(dense, chart.targets(), of_target, sums);
     }
 
-    fn read_globe(&self, thick: &Thick, globe: &Globe, sums: &mut Sums) {
+    fn read_globe(&self, dense: &DenseSources, globe: &Globe, sums: &mut Sums) {
         let values = globe.sums(self.columns);
         let of_target = |place: usize| globe.of_target(&values, place, self.columns.len());
-        self.read_targets(thick, globe.targets(), of_target, sums);
+        self.read_targets(dense, globe.targets(), of_target, sums);
     }
 
     /// Writes what is known of each of some consecutive targets.
     fn read_targets<'v>(
         &self,
-        thick: &Thick,
+        dense: &DenseSources,
         targets: Range<usize>,
         of_target: impl Fn(usize) -> &'v [f64] + Sync,
         sums: &mut Sums,
@@ -233,16 +225,16 @@ impl<D: Copy + Sync> Work<'_, D> {
         let slots = sums.slots(lengths, self.plan).into_iter().skip(1).collect::<Vec<_>>();
         tasks.into_par_iter().zip(slots).for_each(|(places, mut slot)| {
             for (at, place) in places.enumerate() {
-                self.write_lattice(thick, place, of_target(place), &mut slot, at);
+                self.write_lattice(dense, place, of_target(place), &mut slot, at);
             }
         });
     }
 
-    fn write_lattice(&self, thick: &Thick, place: usize, sums: &[f64], slot: &mut Slot, at: usize) {
+    fn write_lattice(&self, dense: &DenseSources, place: usize, sums: &[f64], slot: &mut Slot, at: usize) {
         let layout = &self.plan.scene.layout;
         let home = layout.home[place];
-        let own = layout.own == Own::LeftOut && home != NOWHERE && thick.holds(home as usize);
-        slot.error[at] = thick.bound.error(sums[0]);
+        let own = layout.own == Own::LeftOut && home != NOWHERE && dense.holds(home as usize);
+        slot.error[at] = dense.bound.error(sums[0]);
         for ((slot, sum), column) in slot.columns.iter_mut().zip(sums).zip(self.columns) {
             // The lattice cannot leave a source out: it is taken off again, with what it may have been wrong by.
             slot[at] = sum - if own { column[home as usize] } else { 0.0 };
@@ -276,9 +268,9 @@ impl<D: Copy + Sync> Work<'_, D> {
     where
         D: Decay<A>,
     {
-        let (mut missed, mut bench) = (Vec::new(), Bench::new(self.columns.len()));
+        let (mut missed, mut scratch) = (Vec::new(), Scratch::new(self.columns.len()));
         for (group, places) in self.plan.scene.layout.targets.groups_within(targets.clone()) {
-            let misses = self.add_direct_in::<A>(group, places, targets.start, &mut slot, &mut bench);
+            let misses = self.add_direct_in::<A>(group, places, targets.start, &mut slot, &mut scratch);
             missed.extend(misses.into_iter().map(|place| (group, place)));
         }
         missed
@@ -291,7 +283,7 @@ impl<D: Copy + Sync> Work<'_, D> {
         targets: Range<usize>,
         first: usize,
         slot: &mut Slot,
-        bench: &mut Bench,
+        scratch: &mut Scratch,
     ) -> Vec<u32>
     where
         D: Decay<A>,
@@ -299,21 +291,21 @@ impl<D: Copy + Sync> Work<'_, D> {
         let mut made = None;
         let split = self.plan.groups.of(&self.plan.scene, group, &mut made);
         let places: Vec<u32> = (targets.start as u32..targets.end as u32).collect();
-        if split.thick.as_ref().is_some_and(|thick| thick.thin.is_empty()) {
+        if split.dense.as_ref().is_some_and(|dense| dense.thin.is_empty()) {
             let misses = |place: &u32| !slot.suffices(*place as usize - first, &[0.0, 0.0], self.plan.tolerance);
             return places.into_iter().filter(misses).collect();
         }
-        let tree = split.thick.as_ref().map_or(&split.all, |thick| &thick.thin);
+        let tree = split.dense.as_ref().map_or(&split.all, |dense| &dense.thin);
         let direct = self.direct(split);
         let stride = self.columns.len() + 1;
         let (mut missed, mut found) = (Vec::new(), Vec::new());
         for team in direct.teams(&places) {
-            direct.quick::<A>(tree, team, SHARE_OF_A_BOX, slot.from(first), bench, &mut found);
+            direct.quick::<A>(tree, team, SHARE_OF_A_BOX, slot.from(first), scratch, &mut found);
             for (place, found) in team.chunks(1).zip(found.chunks_exact_mut(stride)) {
                 let at = place[0] as usize - first;
                 if !slot.suffices(at, found, self.plan.tolerance) {
                     let mut finer = Vec::new();
-                    direct.quick::<A>(tree, place, SMALL_SHARE, slot.from(first), bench, &mut finer);
+                    direct.quick::<A>(tree, place, SMALL_SHARE, slot.from(first), scratch, &mut finer);
                     found.copy_from_slice(&finer);
                     if !slot.suffices(at, found, self.plan.tolerance) {
                         missed.push(place[0]);
@@ -325,8 +317,8 @@ impl<D: Copy + Sync> Work<'_, D> {
         missed
     }
 
-    fn direct<'a>(&'a self, split: &'a Split) -> Direct<'a, D> {
-        Direct {
+    fn direct<'a>(&'a self, split: &'a GroupPlan) -> DirectSums<'a, D> {
+        DirectSums {
             decay: self.decay,
             scene: &self.plan.scene,
             tolerance: self.plan.tolerance,
@@ -357,8 +349,8 @@ impl<D: Copy + Sync> Work<'_, D> {
         let direct = self.direct(self.plan.groups.of(&self.plan.scene, missed[0].0, &mut made));
         let places: Vec<u32> = missed.iter().map(|row| row.1).collect();
         let sure = |teams: &[&[u32]]| -> Vec<TargetSums> {
-            let mut bench = Bench::new(self.columns.len());
-            teams.iter().flat_map(|team| direct.sure::<A>(team, &mut bench)).collect()
+            let mut scratch = Scratch::new(self.columns.len());
+            teams.iter().flat_map(|team| direct.sure::<A>(team, &mut scratch)).collect()
         };
         direct.teams(&places).par_chunks(4).flat_map_iter(sure).collect()
     }

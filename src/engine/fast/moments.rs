@@ -8,64 +8,64 @@ use std::sync::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::super::Sums;
-use super::atlas::OnChart;
-use super::globe::{PatchField, Piles};
-use super::grid::{BlockSums, OnPlane, Reads, Spreads, Transfer, cut};
-use super::lattice::{Key, Route, positions};
-use super::pattern::{Ground, Pattern};
-use super::ruler::{Ruler, Run};
+use super::globe::{PatchField, PatchMoments};
+use super::lattice::{
+    BlockGrid, BlockKey, BlockRun, BlockSums, PlanePoints, Reads, Route, Spreads, Transfer, cut, positions,
+};
+use super::plan::{LatticeKind, LatticePlan};
+use super::sphere::ChartPoints;
 use crate::scene::Scene;
 
 /// A lattice by its group and its chart.
-type Which = (u32, u32);
+type LatticeId = (u32, u32);
 
 /// Moments of the sources so far: their sums at the nodes that they touch.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Moments {
-    lattices: BTreeMap<Which, Nodes>,
-    patches: Piles,
+pub(crate) struct NodeMoments {
+    lattices: BTreeMap<LatticeId, LatticeMoments>,
+    patches: PatchMoments,
 }
 
 /// The nodes of one lattice.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Nodes {
+struct LatticeMoments {
     /// Blocks of sources, and whether targets are among them.
-    sources: BTreeMap<Key, bool>,
+    sources: BTreeMap<BlockKey, bool>,
     /// Where each block is whose nodes are touched.
-    at: HashMap<Key, usize>,
+    at: HashMap<BlockKey, usize>,
     blocks: Vec<Vec<f64>>,
 }
 
-impl Moments {
+impl NodeMoments {
     /// Adds sources that are laid out along the pattern's curve: mass first, then columns of `w·v`. Groups are named in the order of the scene.
-    pub(crate) fn add(&mut self, pattern: &Pattern, scene: &Scene, groups: &[u32], columns: &[&[f64]], targets: bool) {
+    pub(crate) fn add(&mut self, plan: &LatticePlan, scene: &Scene, groups: &[u32], columns: &[&[f64]], targets: bool) {
         let cloud = &scene.layout.sources;
         for (group, places) in groups.iter().zip(&cloud.groups) {
-            match &pattern.ground {
-                Ground::Plane(ruler, weave) => {
+            match &plan.kind {
+                LatticeKind::Plane(block_grid, design) => {
                     let nodes = self.lattices.entry((*group, 0)).or_default();
-                    let runs = ruler.runs(cloud, places.clone(), 1);
+                    let runs = block_grid.runs(cloud, places.clone());
                     nodes.note(&runs, targets);
-                    nodes.add(&weave.transfer(), &runs, &OnPlane { ruler, cloud, columns }, columns.len());
+                    nodes.add(&design.transfer(), &runs, &PlanePoints { block_grid, cloud, columns }, columns.len());
                 }
-                Ground::Sphere(sites, weave) => {
-                    let transfer = weave.transfer();
-                    let owners = if targets { sites.owners(cloud, places.clone()) } else { Vec::new() };
-                    for (chart, site) in (0..).zip(&sites.charts) {
-                        let plot = site.sources(&sites.sheet, cloud, places.clone());
-                        if plot.runs.is_empty() {
+                LatticeKind::Sphere(atlas, design) => {
+                    let transfer = design.transfer();
+                    let owners = if targets { atlas.owners(cloud, places.clone()) } else { Vec::new() };
+                    for (chart, site) in (0..).zip(&atlas.charts) {
+                        let laid = site.sources(&atlas.grid, cloud, places.clone());
+                        if laid.runs.is_empty() {
                             continue;
                         }
                         let nodes = self.lattices.entry((*group, chart)).or_default();
-                        nodes.note(&plot.runs, false);
+                        nodes.note(&laid.runs, false);
                         if let Some(owned) = owners.get(chart as usize) {
-                            nodes.note(&site.targets(&sites.sheet, cloud, owned).runs, true);
+                            nodes.note(&site.targets(&atlas.grid, cloud, owned).runs, true);
                         }
-                        let sources = OnChart { sheet: &sites.sheet, plot: &plot, columns };
-                        nodes.add(&transfer, &plot.runs, &sources, columns.len());
+                        let sources = ChartPoints { grid: &atlas.grid, laid: &laid, columns };
+                        nodes.add(&transfer, &laid.runs, &sources, columns.len());
                     }
                 }
-                Ground::Globe(mesh) => self.patches.add(mesh, *group, cloud, places.clone(), columns, targets),
+                LatticeKind::Globe(mesh) => self.patches.add(mesh, *group, cloud, places.clone(), columns, targets),
             }
         }
     }
@@ -85,30 +85,30 @@ impl Moments {
     }
 
     /// The sums at all nodes that targets read, from all sources.
-    pub(crate) fn field(self, pattern: &Pattern, columns: usize) -> Field {
-        let weave = match &pattern.ground {
-            Ground::Plane(_, weave) | Ground::Sphere(_, weave) => weave,
-            Ground::Globe(mesh) => {
-                return Field { lattices: BTreeMap::new(), patches: self.patches.field(mesh, columns) };
+    pub(crate) fn field(self, plan: &LatticePlan, columns: usize) -> NodeField {
+        let design = match &plan.kind {
+            LatticeKind::Plane(_, design) | LatticeKind::Sphere(_, design) => design,
+            LatticeKind::Globe(mesh) => {
+                return NodeField { lattices: BTreeMap::new(), patches: self.patches.field(mesh, columns) };
             }
         };
-        let transfer = weave.transfer();
-        let field = |(which, nodes): (Which, Nodes)| (which, nodes.field(&transfer, columns));
-        Field { lattices: self.lattices.into_iter().map(field).collect(), patches: PatchField::default() }
+        let transfer = design.transfer();
+        let field = |(which, nodes): (LatticeId, LatticeMoments)| (which, nodes.field(&transfer, columns));
+        NodeField { lattices: self.lattices.into_iter().map(field).collect(), patches: PatchField::default() }
     }
 }
 
 /// Bytes of a block beside its nodes: where it is, twice.
 const BYTES_OF_A_BLOCK: u64 = 160;
 
-impl Nodes {
-    fn note(&mut self, runs: &[Run], targets: bool) {
+impl LatticeMoments {
+    fn note(&mut self, runs: &[BlockRun], targets: bool) {
         for run in runs {
             *self.sources.entry(run.key).or_default() |= targets;
         }
     }
 
-    fn add(&mut self, transfer: &Transfer, runs: &[Run], sources: &impl Spreads, columns: usize) {
+    fn add(&mut self, transfer: &Transfer, runs: &[BlockRun], sources: &impl Spreads, columns: usize) {
         let numbers = transfer.numbers(columns);
         for key in runs.iter().flat_map(|run| transfer.touched(run.key)) {
             self.at.entry(key).or_insert_with(|| {
@@ -137,9 +137,10 @@ impl Nodes {
         }
     }
 
-    fn field(mut self, transfer: &Transfer, columns: usize) -> FieldNodes {
-        let sources: Vec<Key> = self.sources.keys().copied().collect();
-        let targets: Vec<Key> = self.sources.iter().filter(|(_, targets)| **targets).map(|(key, _)| *key).collect();
+    fn field(mut self, transfer: &Transfer, columns: usize) -> LatticeField {
+        let sources: Vec<BlockKey> = self.sources.keys().copied().collect();
+        let targets: Vec<BlockKey> =
+            self.sources.iter().filter(|(_, targets)| **targets).map(|(key, _)| *key).collect();
         let route = Route::new(transfer.window(), &sources, &targets);
         let mut spread = Vec::with_capacity(route.stages[0].len() * transfer.numbers(columns));
         // Each block is gone as soon as it is copied: they are never there twice.
@@ -147,54 +148,54 @@ impl Nodes {
             spread.extend(std::mem::take(&mut self.blocks[self.at[key]]));
         }
         drop(self);
-        FieldNodes { values: transfer.convolve(&route, spread, columns), at: positions(route.last()) }
+        LatticeField { values: transfer.convolve(&route, spread, columns), at: positions(route.last()) }
     }
 }
 
 /// What all sources give to the nodes that targets read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Field {
-    lattices: BTreeMap<Which, FieldNodes>,
+pub(crate) struct NodeField {
+    lattices: BTreeMap<LatticeId, LatticeField>,
     patches: PatchField,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct FieldNodes {
-    at: HashMap<Key, usize>,
+struct LatticeField {
+    at: HashMap<BlockKey, usize>,
     values: Vec<f64>,
 }
 
-impl Field {
+impl NodeField {
     /// Bytes that it takes.
     pub(crate) fn bytes(&self) -> u64 {
-        let bytes = |nodes: &FieldNodes| 8 * nodes.values.len() as u64 + BYTES_OF_A_BLOCK * nodes.at.len() as u64;
+        let bytes = |nodes: &LatticeField| 8 * nodes.values.len() as u64 + BYTES_OF_A_BLOCK * nodes.at.len() as u64;
         self.lattices.values().map(bytes).sum::<u64>() + self.patches.bytes()
     }
 
     /// The sums at targets that are laid out along the pattern's curve; none where no targets were said to be.
-    pub(crate) fn sums(&self, pattern: &Pattern, scene: &Scene, groups: &[u32], columns: usize) -> Sums {
-        let reading = Reading { field: self, pattern, scene, columns };
+    pub(crate) fn sums(&self, plan: &LatticePlan, scene: &Scene, groups: &[u32], columns: usize) -> Sums {
+        let reading = Reading { field: self, plan, scene, columns };
         let mut sums = Sums::zero(scene.target_places(), columns - 1);
         for (group, places) in groups.iter().zip(&scene.layout.targets.groups) {
-            match &pattern.ground {
-                Ground::Plane(ruler, weave) => {
-                    reading.plane(*group, ruler, &weave.transfer(), places.clone(), &mut sums);
+            match &plan.kind {
+                LatticeKind::Plane(block_grid, design) => {
+                    reading.plane(*group, block_grid, &design.transfer(), places.clone(), &mut sums);
                 }
-                Ground::Globe(mesh) => {
+                LatticeKind::Globe(mesh) => {
                     let cloud = &scene.layout.targets;
                     self.patches.read(mesh, *group, cloud, places.clone(), columns, |place, found| {
                         reading.write(place, found, &mut sums);
                     });
                 }
-                Ground::Sphere(sites, weave) => {
-                    let transfer = weave.transfer();
-                    for (chart, owned) in (0..).zip(sites.owners(&scene.layout.targets, places.clone())) {
-                        let plot = sites.charts[chart as usize].targets(&sites.sheet, &scene.layout.targets, &owned);
+                LatticeKind::Sphere(atlas, design) => {
+                    let transfer = design.transfer();
+                    for (chart, owned) in (0..).zip(atlas.owners(&scene.layout.targets, places.clone())) {
+                        let laid = atlas.charts[chart as usize].targets(&atlas.grid, &scene.layout.targets, &owned);
                         // Charts need only the number of columns when they are read.
                         let of_columns = vec![&[][..]; columns];
-                        let targets = OnChart { sheet: &sites.sheet, plot: &plot, columns: &of_columns };
-                        let runs = plot.runs.iter().flat_map(cut).collect::<Vec<Run>>();
-                        let place = |at: usize| plot.places[at] as usize;
+                        let targets = ChartPoints { grid: &atlas.grid, laid: &laid, columns: &of_columns };
+                        let runs = laid.runs.iter().flat_map(cut).collect::<Vec<BlockRun>>();
+                        let place = |at: usize| laid.places[at] as usize;
                         reading.lattice((*group, chart), &transfer, &runs, &targets, place, &mut sums);
                     }
                 }
@@ -205,29 +206,36 @@ impl Field {
 }
 
 struct Reading<'a> {
-    field: &'a Field,
-    pattern: &'a Pattern,
+    field: &'a NodeField,
+    plan: &'a LatticePlan,
     scene: &'a Scene,
     columns: usize,
 }
 
 impl Reading<'_> {
-    fn plane(&self, group: u32, ruler: &Ruler, transfer: &Transfer, places: Range<usize>, sums: &mut Sums) {
+    fn plane(&self, group: u32, block_grid: &BlockGrid, transfer: &Transfer, places: Range<usize>, sums: &mut Sums) {
         let cloud = &self.scene.layout.targets;
-        let runs: Vec<Run> = ruler.runs(cloud, places, 1).iter().flat_map(cut).collect();
-        self.lattice((group, 0), transfer, &runs, &OnPlane { ruler, cloud, columns: &[] }, |place| place, sums);
+        let runs: Vec<BlockRun> = block_grid.runs(cloud, places).iter().flat_map(cut).collect();
+        self.lattice(
+            (group, 0),
+            transfer,
+            &runs,
+            &PlanePoints { block_grid, cloud, columns: &[] },
+            |place| place,
+            sums,
+        );
     }
 
     fn lattice(
         &self,
-        which: Which,
+        which: LatticeId,
         transfer: &Transfer,
-        runs: &[Run],
+        runs: &[BlockRun],
         targets: &impl Reads,
         place: impl Fn(usize) -> usize,
         sums: &mut Sums,
     ) {
-        let Some(FieldNodes { at, values }) = self.field.lattices.get(&which) else { return };
+        let Some(LatticeField { at, values }) = self.field.lattices.get(&which) else { return };
         for BlockSums { places, values } in transfer.read(runs, targets, self.columns, at, values) {
             for (at, found) in places.zip(values.chunks_exact(self.columns)) {
                 self.write(place(at), found, sums);
@@ -238,7 +246,7 @@ impl Reading<'_> {
     /// What was found for a target: mass first.
     fn write(&self, place: usize, found: &[f64], sums: &mut Sums) {
         sums.mass[place] = found[0];
-        sums.error[place] = self.pattern.bound.error(found[0]);
+        sums.error[place] = self.plan.bound.error(found[0]);
         for (column, value) in sums.values.iter_mut().zip(&found[1..]) {
             column[place] = *value;
         }

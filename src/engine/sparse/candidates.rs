@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::super::matrix::{RowBlock, sum};
+use super::super::matrix::RowBlock;
+use super::super::rounding::sum;
 use super::forest::Limits;
 use crate::kernel::{Decay, LANES, Lanes, exp2_minus};
 use crate::scene::Scene;
@@ -66,7 +67,7 @@ impl<const A: usize> Candidates<A> {
         limits: &Limits,
         left_out: u32,
     ) -> &mut Neighbours {
-        arch().dispatch(Decays { decay, one, many: &self.lanes, out: &mut self.decays });
+        arch().dispatch(CandidateDecays { decay, one, many: &self.lanes, out: &mut self.decays });
         let near = &mut self.near;
         let candidates = self.sources.iter().zip(self.decays.as_flattened()).zip(&self.mass);
         let mut count = 0;
@@ -89,7 +90,7 @@ impl<const A: usize> Candidates<A> {
             near.shift = nearest;
         }
         let (decays, mass, out) = (&near.decays[..whole], &near.mass[..whole], &mut near.weights[..whole]);
-        arch().dispatch(Weights { shift: near.shift, decays, mass, out });
+        arch().dispatch(CandidateWeights { shift: near.shift, decays, mass, out });
         near
     }
 }
@@ -118,7 +119,7 @@ impl Neighbours {
         let (decays, weights) = (&self.decays[..whole], &self.weights[..whole]);
         let budget = sum(weights) * (tolerance / (1.0 + tolerance) - 2.0 * limits.rounding) - unseen;
         let way = (1.0 - KEPT_FRACTION) * (limits.farthest - limits.nearest);
-        arch().dispatch(Cut { farthest: limits.farthest, way, budget, decays, weights })
+        arch().dispatch(CheapestCut { farthest: limits.farthest, way, budget, decays, weights })
     }
 
     /// Appends the sources up to the cut to the block; gives their range. The others are forgotten.
@@ -138,14 +139,14 @@ impl Neighbours {
 }
 
 /// Decays of many places against one.
-pub(super) struct Decays<'a, D, const A: usize> {
+pub(super) struct CandidateDecays<'a, D, const A: usize> {
     pub(super) decay: D,
     pub(super) one: &'a [f64; A],
     pub(super) many: &'a [[Lanes; A]],
     pub(super) out: &'a mut [Lanes],
 }
 
-impl<D: Decay<A>, const A: usize> WithSimd for Decays<'_, D, A> {
+impl<D: Decay<A>, const A: usize> WithSimd for CandidateDecays<'_, D, A> {
     type Output = ();
 
     #[inline(always)]
@@ -157,14 +158,14 @@ impl<D: Decay<A>, const A: usize> WithSimd for Decays<'_, D, A> {
 }
 
 /// Weights of whole lanes of neighbours.
-struct Weights<'a> {
+struct CandidateWeights<'a> {
     shift: f64,
     decays: &'a [f64],
     mass: &'a [f64],
     out: &'a mut [f64],
 }
 
-impl WithSimd for Weights<'_> {
+impl WithSimd for CandidateWeights<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -179,7 +180,7 @@ impl WithSimd for Weights<'_> {
 }
 
 /// The cheapest cut: half of the way is left out if what lies there may go, then half of the rest, and so on.
-struct Cut<'a> {
+struct CheapestCut<'a> {
     farthest: f64,
     way: f64,
     budget: f64,
@@ -187,7 +188,7 @@ struct Cut<'a> {
     weights: &'a [f64],
 }
 
-impl WithSimd for Cut<'_> {
+impl WithSimd for CheapestCut<'_> {
     type Output = (f64, f64);
 
     #[inline(always)]

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use kiddo::{ImmutableKdTree, SquaredEuclidean};
 use rayon::prelude::*;
 
-use super::super::matrix::{CHUNK, RowBlock, sum};
-use super::super::rounding_error;
+use super::super::matrix::{CHUNK, RowBlock};
+use super::super::rounding::{rounding_error, sum};
 use super::Truncation;
-use super::candidates::{Candidates, Decays, Neighbours};
+use super::candidates::{CandidateDecays, Candidates, Neighbours};
 use crate::kernel::{Decay, LANES, VANISHED, WithDecay, with_decay};
 use crate::scene::{NOWHERE, Own, Scene};
 use crate::simd::arch;
@@ -30,14 +30,14 @@ const SAMPLED_TILES: usize = 64;
 const SAMPLED_ENTRIES: usize = 100_000;
 
 /// Neighbouring targets of one group that share a query.
-pub(super) struct Tile {
+pub(super) struct QueryTile {
     pub(super) targets: Range<usize>,
     group: usize,
 }
 
 /// A finished block of rows with the sums that belong to it.
 #[derive(Default)]
-pub(super) struct Rows {
+pub(super) struct MatrixRows {
     pub(super) block: RowBlock,
     pub(super) mass: Vec<f64>,
     pub(super) error: Vec<f64>,
@@ -45,24 +45,24 @@ pub(super) struct Rows {
 }
 
 /// Rows of the matrix on request, whatever the metric.
-pub(super) trait Grow: Send + Sync {
+pub(super) trait RowBuilder: Send + Sync {
     /// Cuts the targets into runs that share a query.
-    fn tiles(&self) -> Vec<Tile>;
+    fn tiles(&self) -> Vec<QueryTile>;
 
     /// The rows of some consecutive tiles.
-    fn rows(&self, tiles: &[Tile]) -> Rows;
+    fn rows(&self, tiles: &[QueryTile]) -> MatrixRows;
 }
 
 /// Plants the trees for a scene.
-pub(super) fn plant(scene: Arc<Scene>, truncation: Truncation) -> Box<dyn Grow> {
-    with_decay(scene.layout.metric, scene.scale, Plant { scene, truncation })
+pub(super) fn plant(scene: Arc<Scene>, truncation: Truncation) -> Box<dyn RowBuilder> {
+    with_decay(scene.layout.metric, scene.scale, PlantTrees { scene, truncation })
 }
 
 /// Entries that the matrix would have, from a sample of its tiles.
-pub(super) fn estimate(forest: &dyn Grow, tiles: &[Tile]) -> u64 {
+pub(super) fn estimate(forest: &dyn RowBuilder, tiles: &[QueryTile]) -> u64 {
     let targets: usize = tiles.iter().map(|tile| tile.targets.len()).sum();
     let step = tiles.len().div_ceil(SAMPLED_TILES).max(1);
-    let sample: Vec<&Tile> = tiles.iter().step_by(step).collect();
+    let sample: Vec<&QueryTile> = tiles.iter().step_by(step).collect();
     let sampled: usize = sample.iter().map(|tile| tile.targets.len()).sum();
     // In one order, so that the same request always meets the same fate.
     let nonzeros: Vec<f64> = sample.par_iter().map(|tile| estimate_tile(forest, tile)).collect();
@@ -70,11 +70,11 @@ pub(super) fn estimate(forest: &dyn Grow, tiles: &[Tile]) -> u64 {
 }
 
 /// Entries in the rows of a tile: of all of them if they are short, else of those in the middle.
-fn estimate_tile(forest: &dyn Grow, tile: &Tile) -> f64 {
+fn estimate_tile(forest: &dyn RowBuilder, tile: &QueryTile) -> f64 {
     let all = tile.targets.len();
     let entries = |count: usize| {
         let start = tile.targets.start + (all - count) / 2;
-        let part = Tile { targets: start..start + count, group: tile.group };
+        let part = QueryTile { targets: start..start + count, group: tile.group };
         forest.rows(std::slice::from_ref(&part)).block.columns.len()
     };
     let in_one = entries(1);
@@ -83,13 +83,13 @@ fn estimate_tile(forest: &dyn Grow, tile: &Tile) -> f64 {
     found as f64 * all as f64 / count as f64
 }
 
-struct Plant {
+struct PlantTrees {
     scene: Arc<Scene>,
     truncation: Truncation,
 }
 
-impl WithDecay for Plant {
-    type Output = Box<dyn Grow>;
+impl WithDecay for PlantTrees {
+    type Output = Box<dyn RowBuilder>;
 
     fn run<D: Decay<A>, const A: usize, const K: usize>(self, decay: D) -> Self::Output {
         Box::new(Forest::<D, A, K>::plant(decay, self.scene, self.truncation))
@@ -110,8 +110,8 @@ struct Forest<D, const A: usize, const K: usize> {
 /// of a few rows need no tree each.
 const SMALL: usize = 64;
 
-impl<D: Decay<A>, const A: usize, const K: usize> Grow for Forest<D, A, K> {
-    fn tiles(&self) -> Vec<Tile> {
+impl<D: Decay<A>, const A: usize, const K: usize> RowBuilder for Forest<D, A, K> {
+    fn tiles(&self) -> Vec<QueryTile> {
         let mut tiles = Vec::new();
         for (group, targets) in self.scene.layout.targets.groups.iter().enumerate() {
             let typical = match self.truncation {
@@ -122,21 +122,21 @@ impl<D: Decay<A>, const A: usize, const K: usize> Grow for Forest<D, A, K> {
             let mut start = targets.start;
             while start < targets.end {
                 let end = self.run_within(start, targets.end, across);
-                tiles.push(Tile { targets: start..end, group });
+                tiles.push(QueryTile { targets: start..end, group });
                 start = end;
             }
         }
         tiles
     }
 
-    fn rows(&self, tiles: &[Tile]) -> Rows {
+    fn rows(&self, tiles: &[QueryTile]) -> MatrixRows {
         let block = RowBlock {
             first: tiles[0].targets.start,
             ends: Vec::new(),
             columns: Vec::with_capacity(ROOM),
             weights: Vec::with_capacity(ROOM),
         };
-        let mut rows = Rows { block, ..Rows::default() };
+        let mut rows = MatrixRows { block, ..MatrixRows::default() };
         let (mut candidates, mut limits) = (Candidates::default(), Vec::with_capacity(TILE));
         for tile in tiles {
             limits.clear();
@@ -180,7 +180,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         end.min(start + TILE)
     }
 
-    fn add_tile(&self, tile: &Tile, limits: &[Limits], candidates: &mut Candidates<A>, rows: &mut Rows) {
+    fn add_tile(&self, tile: &QueryTile, limits: &[Limits], candidates: &mut Candidates<A>, rows: &mut MatrixRows) {
         let layout = &self.scene.layout;
         for (target, limits) in tile.targets.clone().zip(limits) {
             let left_out = if layout.own == Own::LeftOut { layout.home[target] } else { NOWHERE };
@@ -216,7 +216,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         let one: [f64; A] = self.scene.layout.targets.place(target);
         let many = self.scene.layout.sources.place::<A>(found).map(|coordinate| [coordinate; LANES]);
         let mut decays = [[0.0; LANES]];
-        arch().dispatch(Decays { decay: self.decay, one: &one, many: &[many], out: &mut decays });
+        arch().dispatch(CandidateDecays { decay: self.decay, one: &one, many: &[many], out: &mut decays });
         Some((decays[0][0], self.scene.mass[found]))
     }
 
@@ -238,7 +238,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
     }
 
     /// Finds every source that any target of the tile may need, in ascending order.
-    fn find(&self, tile: &Tile, limits: &[Limits], candidates: &mut Candidates<A>) {
+    fn find(&self, tile: &QueryTile, limits: &[Limits], candidates: &mut Candidates<A>) {
         let place = |target: usize| -> [f64; K] { self.scene.layout.targets.place(target) };
         let centre = self.centre(tile);
         let radius = tile.targets.clone().zip(limits).map(|(target, limits)| {
@@ -262,7 +262,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
     }
 
     /// The middle of the box around a tile.
-    fn centre(&self, tile: &Tile) -> [f64; K] {
+    fn centre(&self, tile: &QueryTile) -> [f64; K] {
         std::array::from_fn(|k| {
             let axis = &self.scene.layout.targets.axes[k][tile.targets.clone()];
             let low = axis.iter().copied().fold(f64::INFINITY, f64::min);
@@ -272,7 +272,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
     }
 
     /// Keeps what the truncation asks for and normalises it to a row.
-    fn add_row(&self, limits: &Limits, total: f64, near: &mut Neighbours, rows: &mut Rows) {
+    fn add_row(&self, limits: &Limits, total: f64, near: &mut Neighbours, rows: &mut MatrixRows) {
         // Of what is not near only this is known: it lies beyond the farthest decay.
         let unseen = (total - near.mass()).max(0.0) * (near.shift - limits.farthest).exp2();
         let (cut, dropped) = match self.truncation {

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use self::forest::{Grow, Rows, Tile, estimate, plant};
+use self::forest::{MatrixRows, QueryTile, RowBuilder, estimate, plant};
 use super::matrix::{BYTES_PER_NONZERO, Matrix};
 use super::{Engine, Plan, Progress, Sums};
 use crate::error::Error;
@@ -39,30 +39,27 @@ pub struct Sparse {
 }
 
 impl Sparse {
-    /// Smallest tolerance that rounding leaves room for, with a margin of five.
-    pub const SMALLEST_TOLERANCE: f64 = 1e-12;
-
     /// Plants the trees and looks at a sample of the rows: enough to know how large the matrix would be.
-    fn survey(&self, scene: Arc<Scene>) -> Survey {
+    fn draft(&self, scene: Arc<Scene>) -> MatrixDraft {
         let forest = plant(scene.clone(), self.truncation);
         let tiles = forest.tiles();
         let nonzeros = estimate(forest.as_ref(), &tiles);
         let (limit, cutoff) = (self.memory_limit.unwrap_or(u64::MAX), matches!(self.truncation, Truncation::Cutoff(_)));
-        Survey { scene, forest, tiles, nonzeros, limit, cutoff }
+        MatrixDraft { scene, forest, tiles, nonzeros, limit, cutoff }
     }
 }
 
 impl Engine for Sparse {
     fn plan(&self, scene: Arc<Scene>, progress: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
-        self.survey(scene).plan(progress)
+        self.draft(scene).plan(progress)
     }
 }
 
 /// A sparse plan before the matrix is built.
-struct Survey {
+struct MatrixDraft {
     scene: Arc<Scene>,
-    forest: Box<dyn Grow>,
-    tiles: Vec<Tile>,
+    forest: Box<dyn RowBuilder>,
+    tiles: Vec<QueryTile>,
     nonzeros: u64,
     limit: u64,
     /// Whether the kernel is cut by hand.
@@ -72,7 +69,7 @@ struct Survey {
 /// Target places that one task turns into a block of rows.
 const ROWS_PER_TASK: usize = 2048;
 
-impl Survey {
+impl MatrixDraft {
     /// Builds the matrix, unless it would not fit in the memory limit.
     fn plan(self, progress: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
         self.check(self.nonzeros)?;
@@ -89,7 +86,7 @@ impl Survey {
                 progress.advance(1);
                 Ok(rows)
             })
-            .collect::<Result<Vec<Rows>, Error>>()?;
+            .collect::<Result<Vec<MatrixRows>, Error>>()?;
         Ok(Box::new(SparsePlan::new(self.scene, rows)))
     }
 
@@ -100,7 +97,7 @@ impl Survey {
 }
 
 /// Cuts the tiles into runs of about [`ROWS_PER_TASK`] targets.
-fn share_out(tiles: &[Tile]) -> Vec<&[Tile]> {
+fn share_out(tiles: &[QueryTile]) -> Vec<&[QueryTile]> {
     let mut tasks = Vec::new();
     let (mut start, mut rows) = (0, 0);
     for (end, tile) in tiles.iter().enumerate() {
@@ -124,7 +121,7 @@ struct SparsePlan {
 }
 
 impl SparsePlan {
-    fn new(scene: Arc<Scene>, rows: Vec<Rows>) -> Self {
+    fn new(scene: Arc<Scene>, rows: Vec<MatrixRows>) -> Self {
         let mut plan =
             Self { scene, matrix: Matrix::default(), mass: Vec::new(), error: Vec::new(), exponent: Vec::new() };
         for rows in rows {

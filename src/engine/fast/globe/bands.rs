@@ -10,31 +10,31 @@ use crate::space::unit_vector;
 
 /// How the sphere is cut.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Bands {
+pub(crate) struct Bands {
     /// Height of a band, in radians.
     height: f64,
     /// Patches of each band, from south to north.
     patches: Vec<u32>,
     /// Nodes along each side of a patch.
-    pub(super) nodes: usize,
+    pub(crate) nodes: usize,
 }
 
 /// Patches are at most so much wider than high.
 const WIDEST: f64 = 1.5;
 
 /// A patch: its band and its number there, from the date line to the east.
-pub(super) type Key = (u32, u32);
+pub(crate) type PatchKey = (u32, u32);
 
 /// Where a place is: its patch, and where in it, from −1 to 1 to the north and to the east.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spot {
-    pub(super) key: Key,
-    pub(super) within: [f64; 2],
+pub(crate) struct PatchPosition {
+    pub(crate) key: PatchKey,
+    pub(crate) within: [f64; 2],
 }
 
 impl Bands {
     /// Bands at most so high, in radians, with the fewest nodes for which interpolation is off by so much at most.
-    pub(super) fn new(height: f64, arcs: &Arcs, off: f64) -> Option<Self> {
+    pub(crate) fn new(height: f64, arcs: &Arcs, off: f64) -> Option<Self> {
         let count = (PI / height).ceil().max(1.0);
         let height = PI / count;
         let suffices = |nodes: &usize| arcs.interpolation_error(*nodes, height, 1.0) <= share(*nodes, off);
@@ -51,13 +51,13 @@ impl Bands {
     }
 
     /// The largest angle between two places of one patch.
-    pub(super) fn across(&self) -> f64 {
+    pub(crate) fn across(&self) -> f64 {
         let radius = |band: u32| self.cap((band, 0)).1;
         2.0 * (0..self.patches.len() as u32).map(radius).fold(0.0, f64::max)
     }
 
     /// Where a place is that has this latitude and longitude, in radians.
-    pub(super) fn spot(&self, [latitude, longitude]: [f64; 2]) -> Spot {
+    pub(crate) fn spot(&self, [latitude, longitude]: [f64; 2]) -> PatchPosition {
         let within = |along: f64, count: u32| {
             let number = along.floor().clamp(0.0, f64::from(count - 1));
             (number as u32, (2.0 * (along - number) - 1.0).clamp(-1.0, 1.0))
@@ -65,11 +65,11 @@ impl Bands {
         let (band, north) = within((latitude + FRAC_PI_2) / self.height, self.patches.len() as u32);
         let patches = self.patches[band as usize];
         let (patch, east) = within((longitude + PI) / TAU * f64::from(patches), patches);
-        Spot { key: (band, patch), within: [north, east] }
+        PatchPosition { key: (band, patch), within: [north, east] }
     }
 
     /// The middle of a patch and half of its sides.
-    fn middle(&self, (band, patch): Key) -> ([f64; 2], [f64; 2]) {
+    fn middle(&self, (band, patch): PatchKey) -> ([f64; 2], [f64; 2]) {
         let half = [0.5 * self.height, PI / f64::from(self.patches[band as usize])];
         let middle = |number: u32, half: f64| (2.0 * f64::from(number) + 1.0) * half;
         ([middle(band, half[0]) - FRAC_PI_2, middle(patch, half[1]) - PI], half)
@@ -78,7 +78,7 @@ impl Bands {
     /// A cap around a patch: the unit vector of its middle, and the largest angle from there.
     ///
     /// The haversine of the arc to any place in it is that of half its height and, at most, that of half its width where it is widest.
-    pub(super) fn cap(&self, key: Key) -> ([f64; 3], f64) {
+    pub(crate) fn cap(&self, key: PatchKey) -> ([f64; 3], f64) {
         let ([latitude, longitude], half) = self.middle(key);
         let widest = largest_cosine(latitude - half[0], self.height);
         let haversine = (0.5 * half[0]).sin().powi(2) + latitude.cos() * widest * (0.5 * half[1]).sin().powi(2);
@@ -87,7 +87,7 @@ impl Bands {
     }
 
     /// The nodes of a patch, northward and eastward in each.
-    pub(super) fn places(&self, key: Key, chebyshev: &Chebyshev) -> Vec<[f64; 6]> {
+    pub(crate) fn places(&self, key: PatchKey, chebyshev: &Chebyshev) -> Vec<[f64; 6]> {
         let ([latitude, longitude], half) = self.middle(key);
         let north = chebyshev.nodes.iter().map(|u| (latitude + half[0] * u).to_degrees());
         let east: Vec<f64> = chebyshev.nodes.iter().map(|u| (longitude + half[1] * u).to_degrees()).collect();
@@ -96,7 +96,7 @@ impl Bands {
 }
 
 /// Latitude and longitude of a place, in radians.
-pub(super) fn angles(cloud: &Cloud, place: usize) -> [f64; 2] {
+pub(crate) fn angles(cloud: &Cloud, place: usize) -> [f64; 2] {
     let [x, y, z]: [f64; 3] = std::array::from_fn(|k| cloud.axes[k][place]);
     [z.atan2(x.hypot(y)), y.atan2(x)]
 }
@@ -132,7 +132,7 @@ fn share(nodes: usize, off: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn spot(bands: &Bands, place: &[f64; 6]) -> Spot {
+    fn spot(bands: &Bands, place: &[f64; 6]) -> PatchPosition {
         let axes = place.iter().map(|x| vec![*x]).collect();
         bands.spot(angles(&Cloud { axes, groups: Vec::new() }, 0))
     }

@@ -19,18 +19,18 @@ use std::f64::consts::PI;
 use serde::{Deserialize, Serialize};
 
 /// Most nodes along one side of a patch.
-pub(super) const MOST_NODES: usize = 48;
+pub(crate) const MOST_NODES: usize = 48;
 
 /// Cardinal functions of the Chebyshev nodes on [−1, 1].
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Chebyshev {
-    pub(super) nodes: Vec<f64>,
+pub(crate) struct Chebyshev {
+    pub(crate) nodes: Vec<f64>,
     /// One over the product of the distances of each node from all others.
     scales: Vec<f64>,
 }
 
 impl Chebyshev {
-    pub(super) fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         let node = |a: usize| -((a as f64 + 0.5) * PI / count as f64).cos();
         let nodes: Vec<f64> = (0..count).map(node).collect();
         let others = |a: usize| nodes.iter().enumerate().filter(move |(b, _)| *b != a);
@@ -40,7 +40,7 @@ impl Chebyshev {
 
     /// The cardinal function of every node at u. Each is a product, so that it is right to [`ROUNDINGS`](Self::roundings) however small it is.
     #[inline(always)]
-    pub(super) fn cardinals(&self, u: f64, out: &mut [f64; MOST_NODES]) {
+    pub(crate) fn cardinals(&self, u: f64, out: &mut [f64; MOST_NODES]) {
         let mut before = 1.0;
         for ((out, node), scale) in out.iter_mut().zip(&self.nodes).zip(&self.scales) {
             *out = before * scale;
@@ -54,28 +54,28 @@ impl Chebyshev {
     }
 
     /// Relative error of a cardinal function, in units of 2⁻⁵³: the differences and products of its value and of its scale.
-    pub(super) fn roundings(count: usize) -> f64 {
+    pub(crate) fn roundings(count: usize) -> f64 {
         4.0 * count as f64 + 2.0
     }
 }
 
 /// The largest sum of absolute cardinal functions, or a little more: nodes are rounded.
-pub(super) fn lebesgue(count: usize) -> f64 {
+pub(crate) fn lebesgue(count: usize) -> f64 {
     std::f64::consts::FRAC_2_PI * (count as f64).ln() + 1.0 + 1e-9
 }
 
 /// A Gaussian of the arc.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Arcs {
+pub(crate) struct Arcs {
     /// In radians.
-    pub(super) sigma: f64,
+    pub(crate) sigma: f64,
     /// No arc is longer; where there is no such limit the images of the Gaussian are part of it.
-    pub(super) longest: Option<f64>,
+    pub(crate) longest: Option<f64>,
 }
 
 impl Arcs {
     /// A bound on the error of interpolating it with so many nodes on an interval of this length, where |B| is at most this.
-    pub(super) fn interpolation_error(&self, count: usize, length: f64, slope: f64) -> f64 {
+    pub(crate) fn interpolation_error(&self, count: usize, length: f64, slope: f64) -> f64 {
         let on_ellipse = |tau: f64| {
             let sine = slope.sqrt() * (0.25 * length * tau.sinh()).sinh();
             if !self.is_analytic(sine, 0.5 * length * (tau.cosh() - 1.0)) {
@@ -101,7 +101,7 @@ impl Arcs {
     }
 
     /// What the images carry to any arc: half a turn is the nearest that the first can be.
-    pub(super) fn beside(&self) -> f64 {
+    pub(crate) fn beside(&self) -> f64 {
         if self.longest.is_none() { self.images(PI) } else { 0.0 }
     }
 

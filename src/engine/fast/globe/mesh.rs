@@ -3,34 +3,34 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::bands::{Bands, Key};
+use super::bands::{Bands, PatchKey};
 use super::chebyshev::{Arcs, Chebyshev, lebesgue};
 use super::nodes::CHUNK;
-use crate::engine::tile::{RUN, Tile};
+use crate::engine::tile::{RUN, TargetTile};
 use crate::kernel::{DECAY_ROUNDINGS, KERNEL_ROUNDINGS, LANES, Sphere};
 use crate::scene::Cloud;
 
 /// Two places of a patch are at most so many heights apart.
-pub(super) const ACROSS: f64 = 2.0;
+pub(crate) const ACROSS: f64 = 2.0;
 /// How far the angles of a place and of a node may put them from where they are, in radians: some roundings of angles up to 2π.
 const PLACE_OFF: f64 = 4e-15;
 const NODE_OFF: f64 = 2e-15;
 
 /// The sphere in patches, for one σ.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::engine::fast) struct Mesh {
-    pub(super) bands: Bands,
-    pub(super) chebyshev: Chebyshev,
+pub(crate) struct Mesh {
+    pub(crate) bands: Bands,
+    pub(crate) chebyshev: Chebyshev,
     sigma: f64,
     /// Patches farther apart than this carry nothing to each other.
     reach: f64,
     /// Error of a pair of weight one.
-    pub(in crate::engine::fast) off: f64,
+    pub(crate) off: f64,
 }
 
 impl Mesh {
     /// With bands so high at most; interpolation, and what is out of reach, may each be off by this.
-    pub(super) fn new(height: f64, arcs: &Arcs, off: f64) -> Option<Self> {
+    pub(crate) fn new(height: f64, arcs: &Arcs, off: f64) -> Option<Self> {
         let bands = Bands::new(height, arcs, off)?;
         let chebyshev = Chebyshev::new(bands.nodes);
         let mesh = Self { bands, chebyshev, sigma: arcs.sigma, reach: arcs.sigma * (-2.0 * off.ln()).sqrt(), off: 0.0 };
@@ -57,13 +57,14 @@ impl Mesh {
             + 2.0 * PLACE_OFF * slope
     }
 
-    pub(super) fn nodes_of_a_patch(&self) -> usize {
+    pub(crate) fn nodes_of_a_patch(&self) -> usize {
         self.bands.nodes * self.bands.nodes
     }
 
     /// For each of some patches those others that are within reach.
-    pub(super) fn near(&self, patches: &[Key], others: &[Key]) -> Vec<Vec<u32>> {
-        let caps = |keys: &[Key]| -> Vec<([f64; 3], f64)> { keys.iter().map(|key| self.bands.cap(*key)).collect() };
+    pub(crate) fn near(&self, patches: &[PatchKey], others: &[PatchKey]) -> Vec<Vec<u32>> {
+        let caps =
+            |keys: &[PatchKey]| -> Vec<([f64; 3], f64)> { keys.iter().map(|key| self.bands.cap(*key)).collect() };
         let others = caps(others);
         let of = |(centre, radius): ([f64; 3], f64)| {
             let is_near = |(_, (other, more)): &(u32, &([f64; 3], f64))| {
@@ -77,7 +78,7 @@ impl Mesh {
     }
 
     /// All nodes of some patches.
-    fn nodes(&self, patches: &[Key]) -> Cloud {
+    fn nodes(&self, patches: &[PatchKey]) -> Cloud {
         let places: Vec<[f64; 6]> =
             patches.iter().flat_map(|patch| self.bands.places(*patch, &self.chebyshev)).collect();
         let axis = |k: usize| places.iter().map(|place| place[k]).collect();
@@ -85,7 +86,7 @@ impl Mesh {
     }
 
     /// What columns at the nodes of source patches give to the nodes of target patches: for each patch, one column after the other.
-    pub(super) fn transfer(&self, sources: &[Key], moments: &[Vec<f64>], targets: &[Key]) -> Vec<Vec<f64>> {
+    pub(crate) fn transfer(&self, sources: &[PatchKey], moments: &[Vec<f64>], targets: &[PatchKey]) -> Vec<Vec<f64>> {
         let near = self.near(targets, sources);
         let (from, to, nodes) = (self.nodes(sources), self.nodes(targets), self.nodes_of_a_patch());
         let moments: Vec<&[f64]> = moments.iter().map(Vec::as_slice).collect();
@@ -97,7 +98,7 @@ impl Mesh {
                 let (start, end) = (*source as usize * nodes, (*source as usize + 1) * nodes);
                 (start..end).step_by(RUN).map(move |start| start..end.min(start + RUN))
             });
-            Tile::between(decay, &to, &from, 3, &places).sum(runs, &moments)
+            TargetTile::between(decay, &to, &from, 3, &places).sum(runs, &moments)
         };
         let tiles: Vec<(usize, usize)> =
             (0..near.len()).flat_map(|patch| (0..nodes).step_by(LANES).map(move |start| (patch, start))).collect();

@@ -7,40 +7,40 @@
 mod bands;
 mod chebyshev;
 mod mesh;
+mod moments;
 mod nodes;
-mod piles;
-mod settled;
-mod survey;
+mod places;
+mod squares;
 
-pub(super) use self::mesh::Mesh;
-pub(super) use self::piles::{PatchField, Piles};
-pub(super) use self::survey::least_mass;
+pub(crate) use self::mesh::Mesh;
+pub(crate) use self::moments::{PatchField, PatchMoments};
+pub(crate) use self::squares::least_mass;
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use self::nodes::read;
-use self::settled::{Settled, all_angles};
-use self::survey::Survey;
-use super::chart::{Cap, angle};
+use self::places::{PatchedPlaces, all_angles};
+use self::squares::SquareCounts;
+use super::sphere::{Cap, angle};
 use crate::scene::Layout;
 
 /// What is to be summed.
-pub(super) struct Task<'a> {
-    pub(super) layout: &'a Layout,
-    pub(super) sources: Range<usize>,
-    pub(super) targets: Range<usize>,
+pub(crate) struct PatchProblem<'a> {
+    pub(crate) layout: &'a Layout,
+    pub(crate) sources: Range<usize>,
+    pub(crate) targets: Range<usize>,
     /// σ in radians.
-    pub(super) sigma: f64,
-    pub(super) tolerance: f64,
+    pub(crate) sigma: f64,
+    pub(crate) tolerance: f64,
 }
 
 /// Patches with sources and targets in them.
-pub(super) struct Globe {
+pub(crate) struct Globe {
     mesh: Mesh,
-    sources: Settled,
-    targets: Settled,
+    sources: PatchedPlaces,
+    targets: PatchedPlaces,
     /// The targets as they are numbered outside.
     places: Range<usize>,
     /// Where each of them stands in the order of patches.
@@ -49,17 +49,17 @@ pub(super) struct Globe {
 
 impl Globe {
     /// The cheapest patches, if they are cheaper than direct sums.
-    pub(super) fn new(task: &Task) -> Option<Self> {
+    pub(crate) fn new(task: &PatchProblem) -> Option<Self> {
         let sources = all_angles(&task.layout.sources, &task.sources);
         let targets = all_angles(&task.layout.targets, &task.targets);
-        let mesh = Survey::of(&sources, &targets, longest_arc(task)).cheapest(task.sigma, task.tolerance)?;
+        let mesh = SquareCounts::of(&sources, &targets, longest_arc(task)).cheapest(task.sigma, task.tolerance)?;
         Some(Self::over(mesh, task, &sources, &targets))
     }
 
     /// Places, given by their angles, in the patches of a mesh.
-    fn over(mesh: Mesh, task: &Task, sources: &[[f64; 2]], targets: &[[f64; 2]]) -> Self {
-        let sources = Settled::new(&mesh.bands, sources, task.sources.start);
-        let targets = Settled::new(&mesh.bands, targets, task.targets.start);
+    fn over(mesh: Mesh, task: &PatchProblem, sources: &[[f64; 2]], targets: &[[f64; 2]]) -> Self {
+        let sources = PatchedPlaces::new(&mesh.bands, sources, task.sources.start);
+        let targets = PatchedPlaces::new(&mesh.bands, targets, task.targets.start);
         let mut position = vec![0; task.targets.len()];
         for (at, place) in (0..).zip(&targets.order) {
             position[*place as usize - task.targets.start] = at;
@@ -68,29 +68,29 @@ impl Globe {
     }
 
     /// Error of a pair of weight one.
-    pub(super) fn off(&self) -> f64 {
+    pub(crate) fn off(&self) -> f64 {
         self.mesh.off
     }
 
     /// The targets.
-    pub(super) fn targets(&self) -> Range<usize> {
+    pub(crate) fn targets(&self) -> Range<usize> {
         self.places.clone()
     }
 
     /// Bytes for each column: nodes of sources as tasks give them and all together, those of targets twice as well, and the sums of targets.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let (sources, targets) = (&self.sources, &self.targets);
         let patches = sources.pieces().len() + sources.patches.len() + 2 * targets.patches.len();
         8 * (patches * self.mesh.nodes_of_a_patch() + self.places.len()) as u64
     }
 
     /// Sources and targets in patches.
-    pub(super) fn places(&self) -> usize {
+    pub(crate) fn places(&self) -> usize {
         self.sources.order.len() + self.places.len()
     }
 
     /// The sums of all targets, by columns of all sources.
-    pub(super) fn sums(&self, columns: &[&[f64]]) -> Vec<f64> {
+    pub(crate) fn sums(&self, columns: &[&[f64]]) -> Vec<f64> {
         let moments = self.sources.spread(&self.mesh, columns);
         let field = self.mesh.transfer(&self.sources.keys(), &moments, &self.targets.keys());
         let mut sums = vec![0.0; self.places.len() * columns.len()];
@@ -107,14 +107,14 @@ impl Globe {
     }
 
     /// The sums of one target.
-    pub(super) fn of_target<'a>(&self, sums: &'a [f64], place: usize, columns: usize) -> &'a [f64] {
+    pub(crate) fn of_target<'a>(&self, sums: &'a [f64], place: usize, columns: usize) -> &'a [f64] {
         let at = self.position[place - self.places.start] as usize * columns;
         &sums[at..at + columns]
     }
 }
 
 /// No arc between a source and a target is longer.
-fn longest_arc(task: &Task) -> f64 {
+fn longest_arc(task: &PatchProblem) -> f64 {
     let source = Cap::around(&task.layout.sources, task.sources.clone());
     let target = Cap::around(&task.layout.targets, task.targets.clone());
     let squared: f64 = (0..3).map(|k| (source.centre[k] - target.centre[k]).powi(2)).sum();
@@ -158,10 +158,10 @@ mod tests {
     /// The largest error of the mass next to what was allowed for, over all meshes with few nodes.
     fn worst(scene: &Scene, sigma: f64, tolerance: f64) -> Option<f64> {
         let layout = &*scene.layout;
-        let task = Task { layout, sources: 0..ROWS, targets: 0..ROWS, sigma, tolerance };
+        let task = PatchProblem { layout, sources: 0..ROWS, targets: 0..ROWS, sigma, tolerance };
         let all = all_angles(&layout.sources, &(0..ROWS));
-        let survey = Survey::of(&all, &all, longest_arc(&task));
-        let globes = survey.meshes(sigma, tolerance).map(|mesh| Globe::over(mesh, &task, &all, &all));
+        let squares = SquareCounts::of(&all, &all, longest_arc(&task));
+        let globes = squares.meshes(sigma, tolerance).map(|mesh| Globe::over(mesh, &task, &all, &all));
         let few = globes.filter(|globe| globe.sources.patches.len() * globe.mesh.nodes_of_a_patch() < FEW_NODES);
         let errors = few.map(|globe| {
             let sums = globe.sums(&[&scene.mass]);
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn there_are_no_patches_for_narrow_kernels() {
-        let survey = Survey::of(&[[0.5, 0.5]], &[[0.5, 0.5]], 0.0);
-        assert_eq!([1e-3, 1e-9, 1e-100].map(|sigma| survey.meshes(sigma, 1e-2).count()), [0; 3]);
+        let squares = SquareCounts::of(&[[0.5, 0.5]], &[[0.5, 0.5]], 0.0);
+        assert_eq!([1e-3, 1e-9, 1e-100].map(|sigma| squares.meshes(sigma, 1e-2).count()), [0; 3]);
     }
 }

@@ -8,25 +8,25 @@ use crate::simd::arch;
 use crate::space::two_sum;
 
 /// Places whose shares are added up plainly; sums of these are compensated, so that as many roundings count however many places there are.
-pub(super) const CHUNK: usize = 32;
+pub(crate) const CHUNK: usize = 32;
 
 /// What places of a patch give to its nodes, for each column: where they are in the patch, and what each has of each column.
-pub(super) fn spread(chebyshev: &Chebyshev, within: &[[f64; 2]], amounts: &[Vec<f64>]) -> Vec<f64> {
-    arch().dispatch(Spread { chebyshev, within, amounts })
+pub(crate) fn spread(chebyshev: &Chebyshev, within: &[[f64; 2]], amounts: &[Vec<f64>]) -> Vec<f64> {
+    arch().dispatch(SpreadToPatch { chebyshev, within, amounts })
 }
 
 /// What the nodes of a patch, column by column, give to a place in it.
-pub(super) fn read(chebyshev: &Chebyshev, within: &[[f64; 2]], nodes: &[f64], out: &mut [f64]) {
-    arch().dispatch(Read { chebyshev, within, nodes, out });
+pub(crate) fn read(chebyshev: &Chebyshev, within: &[[f64; 2]], nodes: &[f64], out: &mut [f64]) {
+    arch().dispatch(ReadFromPatch { chebyshev, within, nodes, out });
 }
 
-struct Spread<'a> {
+struct SpreadToPatch<'a> {
     chebyshev: &'a Chebyshev,
     within: &'a [[f64; 2]],
     amounts: &'a [Vec<f64>],
 }
 
-impl WithSimd for Spread<'_> {
+impl WithSimd for SpreadToPatch<'_> {
     type Output = Vec<f64>;
 
     #[inline(always)]
@@ -62,14 +62,14 @@ impl WithSimd for Spread<'_> {
     }
 }
 
-struct Read<'a> {
+struct ReadFromPatch<'a> {
     chebyshev: &'a Chebyshev,
     within: &'a [[f64; 2]],
     nodes: &'a [f64],
     out: &'a mut [f64],
 }
 
-impl WithSimd for Read<'_> {
+impl WithSimd for ReadFromPatch<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -5,14 +5,14 @@ use super::tiles::Shelves;
 use crate::engine::Progress;
 use crate::error::Error;
 use crate::job::smooth::results::Results;
-use crate::partition::{Checksums, Crowd, Field, Moments, Role};
+use crate::partition::{Checksums, Field, Moments, Role, TileGroup};
 
 impl Streamed<'_> {
     /// Smooths the tiles of a crowd.
     pub(super) fn smooth_crowd(
         &self,
         shelves: &Shelves,
-        crowd: &Crowd,
+        crowd: &TileGroup,
         results: &mut Results,
         progress: &dyn Progress,
     ) -> Result<(), Error> {
@@ -27,7 +27,7 @@ impl Streamed<'_> {
     }
 
     /// What the rows of all its tiles add up to.
-    fn field_of(&self, shelves: &Shelves, crowd: &Crowd) -> Result<Field, Error> {
+    fn field_of(&self, shelves: &Shelves, crowd: &TileGroup) -> Result<Field, Error> {
         let (mut moments, mut rows, blueprint) = (Moments::default(), Checksums::default(), crowd.blueprint());
         for tile in crowd.tiles() {
             let home = self.take(shelves.home.read(tile as usize)?)?;

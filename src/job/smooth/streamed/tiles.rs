@@ -31,7 +31,7 @@ impl Streamed<'_> {
             return Partition::with_cutoff(&counted.census, sigma, weight, cutoff, &capacity);
         }
         let (ranges, tolerance) = (&counted.ranges, accuracy.tolerance);
-        Partition::with_crowds(&counted.census, sigma, weight, tolerance, &capacity, ranges, self.args.certificate)
+        Partition::with_tile_groups(&counted.census, sigma, weight, tolerance, &capacity, ranges, self.args.certificate)
     }
 
     /// Smooths all tiles.
@@ -44,7 +44,7 @@ impl Streamed<'_> {
         let mut results = self.results()?;
         let phase = self.caller.phase("smooth");
         phase.start(counted.census.rows().0);
-        let (tiles, crowds) = (partition.tiles().len(), partition.crowds());
+        let (tiles, crowds) = (partition.tiles().len(), partition.tile_groups());
         let alone = crowds.first().map_or(tiles, |crowd| crowd.tiles().start as usize);
         for tile in 0..alone {
             let (rows, smoothed) = self.smooth_tile(&shelves, tile, counted, partition)?;
@@ -84,7 +84,7 @@ impl Streamed<'_> {
         };
         self.each_row(counted, &*phase, &[Role::ToPredict, Role::Labelled], |table, first_row, role| {
             let mut record = Vec::new();
-            for visit in partition.visits(&table.places, role)? {
+            for visit in partition.memberships(&table.places, role)? {
                 let at = visit.row as usize;
                 record.clear();
                 record.extend([(first_row + table.row(at)) as f64, f64::from(table.places.group(at))]);

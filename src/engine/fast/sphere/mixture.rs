@@ -4,16 +4,16 @@
 //! variances around σ² add up to the Gaussian of the arc as closely as asked, the fewer the smaller the sphere's
 //! curvature within a few σ. They are fitted by least squares, and the fit is then bounded, not trusted.
 
-use super::yardstick::Yardstick;
+use super::error_norm::ErrorNorm;
 
 /// Weights and variances of Gaussians, in σ², that add up to the kernel but for a known error.
 #[derive(Clone, Debug)]
-pub(super) struct Mixture {
-    pub(super) parts: Vec<(f64, f64)>,
-    /// Error as a multiple of the yardstick.
-    pub(super) miss: f64,
+pub(crate) struct Mixture {
+    pub(crate) parts: Vec<(f64, f64)>,
+    /// Error as a multiple of the norm.
+    pub(crate) miss: f64,
     /// The largest arc, in radians, for which that was shown: all there are, or so many σ that the kernel has vanished.
-    pub(super) farthest: f64,
+    pub(crate) farthest: f64,
 }
 
 /// How many Gaussians are tried if one alone does not do: odd numbers, so that one of them has variance one.
@@ -24,7 +24,7 @@ const SPREAD_PER_SIGMA: f64 = 1.2;
 const MOST_SPREAD: f64 = 0.25;
 /// Arcs beyond so many σ are bounded by their size alone: K is 2e-22 there.
 const FARTHEST: f64 = 10.0;
-/// Pieces of one σ of arc: over each the yardstick changes by a third at most where it matters, up to 5 σ, and a polynomial of
+/// Pieces of one σ of arc: over each the norm changes by a third at most where it matters, up to 5 σ, and a polynomial of
 /// this degree follows the error within 1e-14.
 const PIECES: f64 = 8.0;
 const DEGREE: usize = 7;
@@ -33,9 +33,9 @@ const DEGREE: usize = 7;
 const SAMPLES: usize = 24;
 
 impl Mixture {
-    /// The Gaussian of the great-circle distance, σ in radians, to within `miss` yardsticks; `None` if it takes too many parts.
-    pub(super) fn of_arcs(sigma: f64, yardstick: &Yardstick, miss: f64) -> Option<Self> {
-        let samples = Samples::new(sigma, yardstick);
+    /// The Gaussian of the great-circle distance, σ in radians, to within `miss` norms; `None` if it takes too many parts.
+    pub(crate) fn of_arcs(sigma: f64, norm: &ErrorNorm, miss: f64) -> Option<Self> {
+        let samples = Samples::new(sigma, norm);
         let several = || COUNTS.into_iter().map(|count| samples.bounded(samples.fit(count)));
         samples.alone().into_iter().chain(std::iter::once_with(several).flatten()).find(|mixture| mixture.miss <= miss)
     }
@@ -44,19 +44,19 @@ impl Mixture {
 /// Arcs at which the fit is made and bounded, in radians.
 struct Samples<'a> {
     sigma: f64,
-    yardstick: &'a Yardstick,
+    norm: &'a ErrorNorm,
     farthest: f64,
     /// Piece after piece.
     arcs: Vec<f64>,
 }
 
 impl<'a> Samples<'a> {
-    fn new(sigma: f64, yardstick: &'a Yardstick) -> Self {
+    fn new(sigma: f64, norm: &'a ErrorNorm) -> Self {
         let farthest = (FARTHEST * sigma).min(std::f64::consts::PI);
         let pieces = (PIECES * farthest / sigma).ceil().max(1.0);
         let node = |k: usize| 0.5 - 0.5 * (std::f64::consts::PI * (k as f64 + 0.5) / SAMPLES as f64).cos();
         let piece = |piece: u32| (0..SAMPLES).map(move |k| (f64::from(piece) + node(k)) / pieces * farthest);
-        Self { sigma, yardstick, farthest, arcs: (0..pieces as u32).flat_map(piece).collect() }
+        Self { sigma, norm, farthest, arcs: (0..pieces as u32).flat_map(piece).collect() }
     }
 
     fn root(&self, arc: f64) -> f64 {
@@ -79,13 +79,13 @@ impl<'a> Samples<'a> {
         variances.map(|variance| self.bounded(vec![(1.0, variance)])).min_by(|a, b| a.miss.total_cmp(&b.miss))
     }
 
-    /// Weights that fit the kernel best by the yardstick.
+    /// Weights that fit the kernel best by the norm.
     fn fit(&self, count: usize) -> Vec<(f64, f64)> {
         let node = |k: usize| (std::f64::consts::PI * (k as f64 + 0.5) / count as f64).cos();
         let spread = (SPREAD_PER_SIGMA * self.sigma).min(MOST_SPREAD);
         let variances: Vec<f64> = (0..count).map(|k| 1.0 + spread * node(k)).collect();
         let relative = |value: &dyn Fn(f64) -> f64| -> Vec<f64> {
-            let length = |arc: f64| self.root(arc) * self.yardstick.per_root(self.root(arc));
+            let length = |arc: f64| self.root(arc) * self.norm.per_root(self.root(arc));
             self.arcs.iter().map(|&arc| value(arc) / length(arc)).collect()
         };
         let columns: Vec<Vec<f64>> =
@@ -99,10 +99,10 @@ impl<'a> Samples<'a> {
         let sum = |arc: f64| parts.iter().map(|(weight, variance)| weight * self.part(arc, *variance)).sum::<f64>();
         let miss = |&arc: &f64| (sum(arc) - self.kernel(arc)).abs() / self.root(arc);
         let width = self.farthest * SAMPLES as f64 / self.arcs.len() as f64;
-        // The yardstick is shortest, next to √K, where a piece ends.
+        // The norm is shortest, next to √K, where a piece ends.
         let of_piece = |(piece, arcs): (usize, &[f64])| {
             let end = (piece + 1) as f64 * width;
-            arcs.iter().map(miss).fold(0.0, f64::max) / self.yardstick.per_root(self.root(end))
+            arcs.iter().map(miss).fold(0.0, f64::max) / self.norm.per_root(self.root(end))
         };
         let largest = self.arcs.chunks_exact(SAMPLES).enumerate().map(of_piece).fold(0.0, f64::max);
         let between = (std::f64::consts::FRAC_PI_2 * DEGREE as f64 / SAMPLES as f64).cos().recip();
@@ -157,7 +157,7 @@ mod tests {
         for kilometres in [0.1, 10.0, 100.0, 1000.0, 3000.0] {
             let sigma = kilometres / 6371.0;
             for (miss, near) in [(1e-6, 0.0), (1e-9, 0.0), (1e-9, 500.0), (1e-12, 0.0)] {
-                let Some(mixture) = Mixture::of_arcs(sigma, &Yardstick::new(near), miss) else {
+                let Some(mixture) = Mixture::of_arcs(sigma, &ErrorNorm::new(near), miss) else {
                     assert!(kilometres > 900.0 || miss < 1e-10, "{kilometres} km to {miss:e} takes too many parts");
                     continue;
                 };

@@ -1,7 +1,7 @@
 //! What errors of kernels on the sphere are measured by.
 
 /// Highest order of Laguerre's polynomials that is asked for.
-pub(super) const MOST_ORDERS: usize = 12;
+pub(crate) const MOST_ORDERS: usize = 12;
 /// Where they are looked at: so often in each unit, up to beyond the last zero, which is below 4m + 2.
 const LOOKS: u32 = 250;
 const LAST_LOOK: u32 = 60;
@@ -9,24 +9,24 @@ const LAST_LOOK: u32 = 60;
 /// √K + κK, K being the kernel. Far away the first is larger, nearby the second: an error that is small next to K does no harm there.
 /// What is a multiple of it costs as much of `√(W D) + κD`.
 #[derive(Clone, Debug)]
-pub(super) struct Yardstick {
+pub(crate) struct ErrorNorm {
     /// κ.
-    pub(super) near: f64,
+    pub(crate) near: f64,
     laguerre: [f64; MOST_ORDERS + 1],
 }
 
-impl Yardstick {
-    pub(super) fn new(near: f64) -> Self {
+impl ErrorNorm {
+    pub(crate) fn new(near: f64) -> Self {
         Self { near, laguerre: laguerre(near) }
     }
 
     /// Its length where √K is this, next to √K.
-    pub(super) fn per_root(&self, root: f64) -> f64 {
+    pub(crate) fn per_root(&self, root: f64) -> f64 {
         1.0 + self.near * root
     }
 
     /// A constant C with `|Lₘ(x)| exp(−x) ≤ C (exp(−x/2) + κ exp(−x))` for all x ≥ 0, Lₘ being Laguerre's polynomial of this order.
-    pub(super) fn laguerre(&self, order: usize) -> f64 {
+    pub(crate) fn laguerre(&self, order: usize) -> f64 {
         self.laguerre[order]
     }
 }
@@ -73,9 +73,9 @@ mod tests {
     #[test]
     fn constants_hold_everywhere_and_are_not_too_large() {
         for near in [0.0, 30.0, 600.0, 1e5] {
-            let yardstick = Yardstick::new(near);
+            let norm = ErrorNorm::new(near);
             for order in 0..=6 {
-                let constant = yardstick.laguerre(order);
+                let constant = norm.laguerre(order);
                 let part = |k: i32| {
                     let x = 0.0317 * f64::from(k);
                     polynomial(order, x).abs() / ((0.5 * x).exp() + near)
@@ -88,6 +88,6 @@ mod tests {
                 );
             }
         }
-        assert!(Yardstick::new(600.0).laguerre(1) < 0.015);
+        assert!(ErrorNorm::new(600.0).laguerre(1) < 0.015);
     }
 }

@@ -24,7 +24,7 @@
 //! `Σ w √K ≤ √(W D)`. In several dimensions the kernel is a product, and so are its approximations.
 //!
 //! On the sphere ([`chart`](super::chart)) the outer Gaussians of two points have variances `t + α` and `t + β`, with α and β
-//! within ± `slant`. Then λ becomes `λ + α + β`, and √K has the variance `r(1 + α)(1 + β)` with r near 2. Sampling is worst where both are smallest,
+//! within ± `scale_offset`. Then λ becomes `λ + α + β`, and √K has the variance `r(1 + α)(1 + β)` with r near 2. Sampling is worst where both are smallest,
 //! truncation where the window is widest and √K decays fastest; the design takes both at once.
 
 use std::f64::consts::PI;
@@ -32,7 +32,7 @@ use std::f64::consts::PI;
 use serde::{Deserialize, Serialize};
 
 /// Most taps of a window.
-pub(super) const MOST_TAPS: usize = 32;
+pub(crate) const MOST_TAPS: usize = 32;
 /// Nodes along one axis of a block. Multiples of four fill whole registers.
 const NODES: [usize; 3] = [16, 12, 8];
 /// Least variance of an outer Gaussian.
@@ -42,59 +42,59 @@ const WIDTHS: std::ops::RangeInclusive<u32> = 4..=72;
 
 /// How finely a lattice samples the three Gaussians and how far they reach.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Window {
+pub(crate) struct Window {
     /// Axes of the lattice.
-    pub(super) dimensions: usize,
+    pub(crate) dimensions: usize,
     /// Nodes along one axis of a block.
-    pub(super) nodes: usize,
+    pub(crate) nodes: usize,
     /// Distance of two nodes in σ.
-    pub(super) step: f64,
+    pub(crate) step: f64,
     /// The variance t of the outer Gaussians.
-    pub(super) outer: f64,
+    pub(crate) outer: f64,
     /// How far from it the variance of a point may be.
-    pub(super) slant: f64,
+    pub(crate) scale_offset: f64,
     /// Nodes that a point touches along one axis; even.
-    pub(super) taps: usize,
+    pub(crate) taps: usize,
     /// Farthest node that a node reaches along one axis.
-    pub(super) reach: usize,
+    pub(crate) reach: usize,
     /// Relative error of the sampling.
-    pub(super) sampling: f64,
+    pub(crate) sampling: f64,
     /// Error of the truncation, as a multiple of √K.
-    pub(super) truncation: f64,
+    pub(crate) truncation: f64,
 }
 
 /// What a window must keep.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Demand {
-    pub(super) dimensions: usize,
+pub(crate) struct WindowDemand {
+    pub(crate) dimensions: usize,
     /// Largest relative error of the sampling.
-    pub(super) sampling: f64,
+    pub(crate) sampling: f64,
     /// Largest error of the truncation, as a multiple of √K.
-    pub(super) truncation: f64,
+    pub(crate) truncation: f64,
     /// Smallest and largest variance λ of the kernels, in σ².
-    pub(super) variances: (f64, f64),
+    pub(crate) variances: (f64, f64),
     /// Variance of √K, in σ²: 2, or a little less where K decays faster than a Gaussian.
-    pub(super) root: f64,
+    pub(crate) root: f64,
     /// How far from t the variances of the outer Gaussians may be.
-    pub(super) slant: f64,
+    pub(crate) scale_offset: f64,
     /// What is done for each point and for each node, as multiples of what one Gaussian with one set of columns takes.
-    pub(super) load: Load,
+    pub(crate) load: Load,
 }
 
 /// Work as a multiple of that of a single Gaussian.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Load {
-    pub(super) point: f64,
-    pub(super) node: f64,
+pub(crate) struct Load {
+    pub(crate) point: f64,
+    pub(crate) node: f64,
 }
 
 impl Load {
-    pub(super) const ONE: Self = Self { point: 1.0, node: 1.0 };
+    pub(crate) const ONE: Self = Self { point: 1.0, node: 1.0 };
 }
 
 impl Window {
     /// The cheapest window for blocks of this side, in σ; `None` if there is none.
-    pub(super) fn design(side: f64, demand: &Demand) -> Option<Self> {
+    pub(crate) fn design(side: f64, demand: &WindowDemand) -> Option<Self> {
         NODES
             .into_iter()
             .flat_map(|nodes| WIDTHS.map(move |width| (nodes, f64::from(width) / 200.0)))
@@ -102,14 +102,14 @@ impl Window {
             .min_by(|a, b| a.cost(demand.load).total_cmp(&b.cost(demand.load)))
     }
 
-    fn with(step: f64, nodes: usize, outer: f64, demand: &Demand) -> Option<Self> {
-        let ((least, most), slant) = (demand.variances, demand.slant);
-        let (narrow, wide) = (outer - slant, outer + slant);
+    fn with(step: f64, nodes: usize, outer: f64, demand: &WindowDemand) -> Option<Self> {
+        let ((least, most), scale_offset) = (demand.variances, demand.scale_offset);
+        let (narrow, wide) = (outer - scale_offset, outer + scale_offset);
         let s = least - 2.0 * outer;
         // The least and the largest variance of √K, and by how much it exceeds that of K at least.
-        let (low, high) = (demand.root * (1.0 - slant).powi(2), demand.root * (1.0 + slant).powi(2));
-        let excess = low + 2.0 * slant - most;
-        if narrow < NARROWEST || s <= 0.05 || excess < 0.5 || demand.root * (1.0 - slant) < 1.0 {
+        let (low, high) = (demand.root * (1.0 - scale_offset).powi(2), demand.root * (1.0 + scale_offset).powi(2));
+        let excess = low + 2.0 * scale_offset - most;
+        if narrow < NARROWEST || s <= 0.05 || excess < 0.5 || demand.root * (1.0 - scale_offset) < 1.0 {
             return None;
         }
         // The smallest variance is sampled worst.
@@ -123,7 +123,7 @@ impl Window {
         let share = demand.truncation / (4.0 * demand.dimensions as f64 * (1.0 + sampling));
         let window_factor = ((narrow + high) * (narrow + high) / (4.0 * high * narrow)).sqrt();
         let taps = 2 * (tail_radius(wide, wide + excess, window_factor / share) / step).ceil() as usize;
-        let middle_factor = ((high - 2.0 * narrow) * (most + 2.0 * slant) / (high * s)).sqrt();
+        let middle_factor = ((high - 2.0 * narrow) * (most + 2.0 * scale_offset) / (high * s)).sqrt();
         let widest = most - 2.0 * outer;
         let middle = tail_radius(widest, widest + excess, middle_factor / (2.0 * share));
         let reach = (middle / step).ceil() as usize;
@@ -132,7 +132,7 @@ impl Window {
             nodes,
             step,
             outer,
-            slant,
+            scale_offset,
             taps,
             reach,
             sampling,
@@ -142,7 +142,7 @@ impl Window {
     }
 
     /// Work for the points and nodes of one σ^d with as many points as nodes, one unit for each multiplication.
-    pub(super) fn cost(&self, load: Load) -> f64 {
+    pub(crate) fn cost(&self, load: Load) -> f64 {
         let d = self.dimensions as i32;
         let points = self.multiplications_at_a_point();
         let passes = f64::from(d) * ((2 * self.blocks_reached() + 1) * self.nodes) as f64;
@@ -151,32 +151,32 @@ impl Window {
     }
 
     /// Multiplications to spread or to read one point.
-    pub(super) fn multiplications_at_a_point(&self) -> f64 {
+    pub(crate) fn multiplications_at_a_point(&self) -> f64 {
         self.taps.next_multiple_of(8) as f64 * (self.taps as f64).powi(self.dimensions as i32 - 1)
     }
 
     /// Multiplications for the nodes of a block along one axis.
-    pub(super) fn multiplications_in_a_block(&self) -> f64 {
+    pub(crate) fn multiplications_in_a_block(&self) -> f64 {
         (self.nodes_per_block() * (2 * self.blocks_reached() + 1) * self.nodes) as f64
     }
 
-    pub(super) fn nodes_per_block(&self) -> usize {
+    pub(crate) fn nodes_per_block(&self) -> usize {
         self.nodes.pow(self.dimensions as u32)
     }
 
     /// Blocks along one axis that hold all nodes which the points of one block touch.
-    pub(super) fn blocks_touched(&self) -> usize {
+    pub(crate) fn blocks_touched(&self) -> usize {
         (self.nodes + self.taps - 1).div_ceil(self.nodes)
     }
 
     /// Blocks to either side that a node reaches.
-    pub(super) fn blocks_reached(&self) -> usize {
+    pub(crate) fn blocks_reached(&self) -> usize {
         self.reach.div_ceil(self.nodes)
     }
 
     /// The weight of a middle Gaussian between two nodes, for the kernel of variance λ. Along one axis what comes out is that kernel
     /// times √(t₁t₂/λ) / t, t₁ and t₂ being the variances of the outer Gaussians.
-    pub(super) fn middle(&self, variance: f64, nodes_apart: i64) -> f64 {
+    pub(crate) fn middle(&self, variance: f64, nodes_apart: i64) -> f64 {
         if nodes_apart.unsigned_abs() as usize > self.reach {
             return 0.0;
         }
@@ -186,12 +186,12 @@ impl Window {
     }
 
     /// The least variance of an outer Gaussian.
-    pub(super) fn narrow(&self) -> f64 {
-        self.outer - self.slant
+    pub(crate) fn narrow(&self) -> f64 {
+        self.outer - self.scale_offset
     }
 
     /// Roundings that one value goes through from point to node to node to point, as multiples of 2⁻⁵³.
-    pub(super) fn roundings(&self) -> f64 {
+    pub(crate) fn roundings(&self) -> f64 {
         let d = self.dimensions as f64;
         let windows = 2.0 * d * (24.0 + 3.0 * self.taps as f64);
         // The place within a block is right to a unit in the last place of the block's size.
@@ -202,7 +202,7 @@ impl Window {
 }
 
 /// Points in a volume of σ^d for which windows are designed: where the lattice begins to pay.
-pub(super) const POINTS_PER_VOLUME: f64 = 6.0;
+pub(crate) const POINTS_PER_VOLUME: f64 = 6.0;
 
 /// What finding a block takes, in multiplications.
 const FINDING: f64 = 300.0;
@@ -243,39 +243,39 @@ mod tests {
 
     #[test]
     fn errors_stay_within_their_bounds_and_use_them() {
-        for slant in [0.0, 0.01, 0.04] {
+        for scale_offset in [0.0, 0.01, 0.04] {
             let mut used = (0.0_f64, 0.0_f64);
             for accuracy in [1e-3, 1e-6, 1e-9, 1e-12] {
-                let demand = Demand {
+                let demand = WindowDemand {
                     dimensions: 1,
                     sampling: accuracy,
                     truncation: 1e-2 * accuracy,
-                    variances: if slant > 0.0 { (0.98, 1.02) } else { (1.0, 1.0) },
-                    root: 2.0 - slant,
-                    slant,
+                    variances: if scale_offset > 0.0 { (0.98, 1.02) } else { (1.0, 1.0) },
+                    root: 2.0 - scale_offset,
+                    scale_offset,
                     load: Load::ONE,
                 };
                 let side =
                     (2..8).map(|k| f64::from(k) + 0.3).rfind(|side| Window::design(*side, &demand).is_some()).unwrap();
                 let window = Window::design(side, &demand).unwrap();
                 for (variance, [first, second]) in [
-                    (demand.variances.0, [-slant, -slant]),
-                    (demand.variances.1, [slant, slant]),
-                    (demand.variances.1, [-slant, slant]),
+                    (demand.variances.0, [-scale_offset, -scale_offset]),
+                    (demand.variances.1, [scale_offset, scale_offset]),
+                    (demand.variances.1, [-scale_offset, scale_offset]),
                 ] {
                     let found = largest_errors(&window, demand.root, variance, [first, second]);
                     used = (used.0.max(found.0 / window.sampling), used.1.max(found.1 / window.truncation));
                 }
             }
-            assert!(used.0 > 0.3 && used.1 > 0.003, "bounds too wide for {slant}: {used:?}");
+            assert!(used.0 > 0.3 && used.1 > 0.003, "bounds too wide for {scale_offset}: {used:?}");
         }
     }
 
     /// The largest errors of sampling and of truncation for points whose outer variances are so far from t.
-    fn largest_errors(window: &Window, root: f64, variance: f64, slants: [f64; 2]) -> (f64, f64) {
-        let outer = slants.map(|slant| window.outer + slant);
-        let whole = variance + slants[0] + slants[1];
-        let root = root * (1.0 + slants[0]) * (1.0 + slants[1]);
+    fn largest_errors(window: &Window, root: f64, variance: f64, scale_offsets: [f64; 2]) -> (f64, f64) {
+        let outer = scale_offsets.map(|scale_offset| window.outer + scale_offset);
+        let whole = variance + scale_offsets[0] + scale_offsets[1];
+        let root = root * (1.0 + scale_offsets[0]) * (1.0 + scale_offsets[1]);
         let mut largest = (0.0_f64, 0.0_f64);
         for i in 0..60 {
             let at = [0.013 * f64::from(i), 0.2 * f64::from(i)];

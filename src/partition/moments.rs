@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::cells::CountedCells;
 use super::census::{Census, Count, Role, width};
-use super::ground::Ground;
-use crate::engine::{self, MOST_PARTS, Outline, Pattern, RowSums, Sums};
+use crate::engine::{self, CountedRows, LatticePlan, MOST_PARTS, RowSums, Sums};
 use crate::error::Error;
 use crate::points::Places;
 use crate::scene::{Own, Scene};
@@ -47,9 +47,9 @@ pub struct Blueprint {
     tolerance: f64,
     /// The lowest and the highest value of each column over all sources.
     ranges: Vec<(f64, f64)>,
-    sums: Pattern,
+    sums: LatticePlan,
     /// For the squares of kernels and weights, if effective sources are wanted.
-    squares: Option<Pattern>,
+    squares: Option<LatticePlan>,
     rows: u64,
     /// What sources that are not counted here carry to a row at most.
     beyond: f64,
@@ -69,28 +69,28 @@ impl Blueprint {
         ranges: &[(f64, f64)],
         limit: u64,
     ) -> Option<Self> {
-        Self::over(&Ground::of(census), sigma, label_weight, tolerance, ranges, limit)
+        Self::over(&CountedCells::of(census), sigma, label_weight, tolerance, ranges, limit)
     }
 
     /// The same for some cells.
     pub(super) fn over(
-        ground: &Ground,
+        counted_cells: &CountedCells,
         sigma: Sigma,
         label_weight: f64,
         tolerance: f64,
         ranges: &[(f64, f64)],
         limit: u64,
     ) -> Option<Self> {
-        let laid = laid_out(ground, sigma, label_weight, tolerance, 1 + ranges.len(), limit)?;
-        let (ranges, Laid { pattern, bytes, multiplications }) = (ranges.to_vec(), laid);
+        let laid = laid_out(counted_cells, sigma, label_weight, tolerance, 1 + ranges.len(), limit)?;
+        let (ranges, PlannedLattice { plan, bytes, multiplications }) = (ranges.to_vec(), laid);
         Some(Self {
             sigma,
             label_weight,
             tolerance,
             ranges,
-            sums: pattern,
+            sums: plan,
             squares: None,
-            rows: ground.count().all(),
+            rows: counted_cells.count().all(),
             beyond: 0.0,
             bytes,
             multiplications,
@@ -100,14 +100,15 @@ impl Blueprint {
     /// The same with lattices for the effective number of sources behind each row, within so many bytes in all.
     #[must_use]
     pub fn with_n_effective(self, census: &Census, limit: u64) -> Option<Self> {
-        self.with_squares(&Ground::of(census), limit)
+        self.with_squares(&CountedCells::of(census), limit)
     }
 
-    pub(super) fn with_squares(mut self, ground: &Ground, limit: u64) -> Option<Self> {
+    pub(super) fn with_squares(mut self, counted_cells: &CountedCells, limit: u64) -> Option<Self> {
         let (sigma, weight) = (self.sigma.scaled(0.5_f64.sqrt()).ok()?, self.label_weight * self.label_weight);
         let left = limit.checked_sub(self.bytes)?;
-        let Laid { pattern, bytes, multiplications } = laid_out(ground, sigma, weight, self.tolerance, 1, left)?;
-        self.squares = Some(pattern);
+        let PlannedLattice { plan, bytes, multiplications } =
+            laid_out(counted_cells, sigma, weight, self.tolerance, 1, left)?;
+        self.squares = Some(plan);
         self.bytes += bytes;
         self.multiplications += multiplications;
         Some(self)
@@ -130,8 +131,8 @@ impl Blueprint {
         self.multiplications
     }
 
-    fn scene(&self, pattern: &Pattern, targets: &Places, sources: &[(&Places, f64)]) -> Result<Scene, Error> {
-        Scene::along(Some(pattern.curve()), self.sigma, targets, sources, Own::Counts)
+    fn scene(&self, plan: &LatticePlan, targets: &Places, sources: &[(&Places, f64)]) -> Result<Scene, Error> {
+        Scene::along(Some(plan.curve()), self.sigma, targets, sources, Own::Counts)
     }
 
     fn spans(&self) -> Vec<Span> {
@@ -140,49 +141,49 @@ impl Blueprint {
 }
 
 /// A pattern and what it takes.
-struct Laid {
-    pattern: Pattern,
+struct PlannedLattice {
+    plan: LatticePlan,
     bytes: u64,
     multiplications: f64,
 }
 
 /// The pattern for a label weight and so many columns, the mass being one, if it fits.
 fn laid_out(
-    ground: &Ground,
+    counted_cells: &CountedCells,
     sigma: Sigma,
     label_weight: f64,
     tolerance: f64,
     columns: usize,
     limit: u64,
-) -> Option<Laid> {
-    let (count, sigma) = (ground.count(), width(sigma, ground.metric));
+) -> Option<PlannedLattice> {
+    let (count, sigma) = (counted_cells.count(), width(sigma, counted_cells.metric));
     let weight = |count: Count| count.to_predict as f64 + label_weight * count.labelled as f64;
-    let (cubes, side) = ground.cubes(sigma, weight, limit)?;
-    let outline = Outline {
-        metric: ground.metric,
+    let (cubes, side) = counted_cells.cubes(sigma, weight, limit)?;
+    let rows = CountedRows {
+        metric: counted_cells.metric,
         sigma,
         tolerance,
         weight: weight(count),
         rows: count.all(),
         cubes: &cubes,
         side,
-        groups: ground.groups(),
+        groups: counted_cells.groups(),
     };
-    let pattern = Pattern::new(&outline)?;
+    let plan = LatticePlan::new(&rows)?;
     // Groups have lattices of their own, which may be as large as one for all of them.
-    let times = (columns * ground.groups()) as u64;
-    let takes = pattern.takes(&outline, limit / times)?;
-    let bytes = takes.bytes * times;
-    let rows = (count.all() + ground.read()) as f64;
-    let multiplications = columns as f64 * (takes.row * rows + takes.nodes);
-    Some(Laid { pattern, bytes, multiplications })
+    let times = (columns * counted_cells.groups()) as u64;
+    let cost = plan.cost(&rows, limit / times)?;
+    let bytes = cost.bytes * times;
+    let rows = (count.all() + counted_cells.read()) as f64;
+    let multiplications = columns as f64 * (cost.row * rows + cost.nodes);
+    Some(PlannedLattice { plan, bytes, multiplications })
 }
 
 /// What sources add up to, so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Moments {
-    sums: engine::Moments,
-    squares: engine::Moments,
+    sums: engine::NodeMoments,
+    squares: engine::NodeMoments,
     /// Parts that came one after the other: sums at a node have been added to so often.
     parts: usize,
 }
@@ -197,7 +198,7 @@ impl Moments {
         self.add_rows(blueprint, places, role, role == Role::ToPredict, columns)
     }
 
-    /// Adds rows to predict that are not smoothed by this blueprint: guests of a [`Crowd`](super::Crowd).
+    /// Adds rows to predict that are not smoothed by this blueprint: guests of a [`TileGroup`](super::Crowd).
     ///
     /// # Errors
     /// As [`add`](Self::add).
@@ -235,9 +236,9 @@ impl Moments {
             .collect();
         let all: Vec<&[f64]> = std::iter::once(&scene.mass).chain(&gathered).map(Vec::as_slice).collect();
         self.sums.add(&blueprint.sums, &scene, &groups, &all, targets);
-        if let Some(pattern) = &blueprint.squares {
-            let scene = blueprint.scene(pattern, &nowhere, &[(places, weight * weight)])?;
-            self.squares.add(pattern, &scene, &groups, &[&scene.mass], targets);
+        if let Some(plan) = &blueprint.squares {
+            let scene = blueprint.scene(plan, &nowhere, &[(places, weight * weight)])?;
+            self.squares.add(plan, &scene, &groups, &[&scene.mass], targets);
         }
         Ok(())
     }
@@ -262,7 +263,7 @@ impl Moments {
     /// What all sources together give wherever there are rows to predict.
     #[must_use]
     pub fn field(self, blueprint: &Blueprint) -> Field {
-        let squares = blueprint.squares.as_ref().map(|pattern| self.squares.field(pattern, 1));
+        let squares = blueprint.squares.as_ref().map(|plan| self.squares.field(plan, 1));
         Field { sums: self.sums.field(&blueprint.sums, 1 + blueprint.ranges.len()), squares }
     }
 }
@@ -290,15 +291,15 @@ fn groups_of(places: &Places) -> Vec<u32> {
 /// What all sources give to the nodes that rows to predict read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Field {
-    sums: engine::Field,
-    squares: Option<engine::Field>,
+    sums: engine::NodeField,
+    squares: Option<engine::NodeField>,
 }
 
 impl Field {
     /// Bytes that it takes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.sums.bytes() + self.squares.as_ref().map_or(0, engine::Field::bytes)
+        self.sums.bytes() + self.squares.as_ref().map_or(0, engine::NodeField::bytes)
     }
 
     /// Smooths some of the rows to predict.
@@ -330,9 +331,9 @@ impl Field {
             Blending::new(c, span).rows(predictions, rows, &sums, k)
         };
         let columns = predictions.iter().zip(&blueprint.spans()).enumerate().map(column).collect();
-        let effective = |(field, pattern): (&engine::Field, &Pattern)| {
-            let scene = blueprint.scene(pattern, places, &[])?;
-            let squares = field.sums(pattern, &scene, &groups, 1);
+        let effective = |(field, plan): (&engine::NodeField, &LatticePlan)| {
+            let scene = blueprint.scene(plan, places, &[])?;
+            let squares = field.sums(plan, &scene, &groups, 1);
             let of = |place: &u32, sums: &Sums| RowSums::at(*place as usize, sums, None);
             // Both scenes have one place for equal rows, but perhaps not in the same order.
             let rows = rows.iter().zip(&scene.layout.target_of_row);

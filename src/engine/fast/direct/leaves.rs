@@ -4,35 +4,34 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::super::bounds::Bounds;
-use super::super::matrix::sum;
-use super::super::rounding_error;
-use super::boxes::{BOXES, Boxes, Rule, leave_out};
-use crate::kernel::{Decay, LANES, Lanes, exp2_minus};
+use super::boxes::{BOXES, Boxes, Omission, leave_out};
+use crate::engine::bounds::Bounds;
+use crate::engine::rounding::{rounding_error, sum};
+use crate::kernel::{Decay, LANES, Lanes, exp2_minus, fma};
 use crate::scene::Cloud;
 use crate::simd::arch;
 
 /// Most sources in a leaf. With eight of them fewer pairs are far apart, but the compiler makes no vectors of so short a loop.
-pub(super) const LEAF: usize = LANES;
+pub(crate) const LEAF: usize = LANES;
 
 /// Leaves whose sums are added plainly before a total takes them, so that roundings do not pile up.
 const BATCH: usize = 64;
 
 /// The leaves that may matter to a team.
 #[derive(Default)]
-pub(super) struct Near {
+pub(crate) struct NearLeaves {
     boxes: Vec<Boxes>,
     places: Vec<Range<u32>>,
 }
 
-impl Near {
-    pub(super) fn clear(&mut self) {
+impl NearLeaves {
+    pub(crate) fn clear(&mut self) {
         self.boxes.clear();
         self.places.clear();
     }
 
     #[inline(always)]
-    pub(super) fn push(&mut self, boxes: &Boxes, at: usize, places: &Range<u32>) {
+    pub(crate) fn push(&mut self, boxes: &Boxes, at: usize, places: &Range<u32>) {
         let here = self.places.len() % BOXES;
         if here == 0 {
             self.boxes.push(Boxes::EMPTY);
@@ -45,18 +44,18 @@ impl Near {
 }
 
 /// One target and how its sums are to be taken.
-pub(super) struct Target<const A: usize> {
-    pub(super) place: [f64; A],
+pub(crate) struct DirectTarget<const A: usize> {
+    pub(crate) place: [f64; A],
     /// A source that does not count.
-    pub(super) left_out: u32,
+    pub(crate) left_out: u32,
     /// Leaves that carry at most two to this power are left out.
-    pub(super) little: f64,
+    pub(crate) little: f64,
     /// Subtracted from every decay; a whole number.
-    pub(super) shift: f64,
+    pub(crate) shift: f64,
 }
 
 /// Memory that sums over leaves need.
-pub(super) struct LeafSums {
+pub(crate) struct LeafSums {
     kernel: Vec<Lanes>,
     /// Which of the leaves near a team are taken, and how many.
     taken: Vec<u32>,
@@ -65,32 +64,32 @@ pub(super) struct LeafSums {
 }
 
 impl LeafSums {
-    pub(super) fn new(columns: usize) -> Self {
+    pub(crate) fn new(columns: usize) -> Self {
         Self { kernel: vec![[0.0; LEAF]; BATCH], taken: Vec::new(), count: 0, total: vec![[0.0; LEAF]; columns] }
     }
 }
 
 /// Targets against the leaves near them: for each `Σ K x` for every column, and a bound on the error of what was left out
 /// among the leaves and of rounding.
-pub(super) struct Pass<'a, D, const A: usize> {
-    pub(super) decay: D,
-    pub(super) sources: &'a Cloud,
-    pub(super) columns: &'a [&'a [f64]],
+pub(crate) struct LeafPass<'a, D, const A: usize> {
+    pub(crate) decay: D,
+    pub(crate) sources: &'a Cloud,
+    pub(crate) columns: &'a [&'a [f64]],
     /// Logarithm of the total weight, or anything larger.
-    pub(super) log_weight: f64,
-    pub(super) near: &'a Near,
-    pub(super) targets: &'a [Target<A>],
-    pub(super) memory: &'a mut LeafSums,
-    pub(super) found: &'a mut Vec<f64>,
+    pub(crate) log_weight: f64,
+    pub(crate) near: &'a NearLeaves,
+    pub(crate) targets: &'a [DirectTarget<A>],
+    pub(crate) memory: &'a mut LeafSums,
+    pub(crate) found: &'a mut Vec<f64>,
 }
 
-impl<D: Decay<A>, const A: usize> Pass<'_, D, A> {
-    pub(super) fn run(self) {
+impl<D: Decay<A>, const A: usize> LeafPass<'_, D, A> {
+    pub(crate) fn run(self) {
         arch().dispatch(self);
     }
 }
 
-impl<D: Decay<A>, const A: usize> WithSimd for Pass<'_, D, A> {
+impl<D: Decay<A>, const A: usize> WithSimd for LeafPass<'_, D, A> {
     type Output = ();
 
     #[inline(always)]
@@ -107,17 +106,17 @@ impl<D: Decay<A>, const A: usize> WithSimd for Pass<'_, D, A> {
     }
 }
 
-impl<D: Decay<A>, const A: usize> Pass<'_, D, A> {
+impl<D: Decay<A>, const A: usize> LeafPass<'_, D, A> {
     /// Takes the leaves that matter to a target; gives what the others carry.
     #[inline(always)]
-    fn take(&mut self, target: &Target<A>) -> f64 {
+    fn take(&mut self, target: &DirectTarget<A>) -> f64 {
         let from = Bounds::at(&target.place);
-        let rule = Rule { little: target.little, farthest: f64::INFINITY };
+        let omission = Omission { little: target.little, farthest: f64::INFINITY };
         let mut carried = [0.0; BOXES];
         let mut count = 0;
         for (first, boxes) in (0..).step_by(BOXES).zip(&self.near.boxes) {
-            let carries = boxes.carries(&boxes.decays(self.decay, &from), rule);
-            leave_out(&carries, rule.little, &mut carried);
+            let carries = boxes.carries(&boxes.decays(self.decay, &from), omission);
+            leave_out(&carries, omission.little, &mut carried);
             for (leaf, carries) in (first..).zip(carries) {
                 // Written always, counted only if near: no branch to mispredict.
                 self.memory.taken[count] = leaf;
@@ -130,7 +129,7 @@ impl<D: Decay<A>, const A: usize> Pass<'_, D, A> {
 
     /// Adds some of the leaves that were taken.
     #[inline(always)]
-    fn add_batch<S: Simd>(&mut self, target: &Target<A>, first: usize) {
+    fn add_batch<S: Simd>(&mut self, target: &DirectTarget<A>, first: usize) {
         let LeafSums { kernel, taken, count, total } = &mut *self.memory;
         let taken = &taken[first..(*count).min(first + BATCH)];
         for (kernel, &leaf) in kernel.iter_mut().zip(taken) {
@@ -149,11 +148,7 @@ impl<D: Decay<A>, const A: usize> Pass<'_, D, A> {
             for (kernel, &leaf) in kernel.iter().zip(taken) {
                 let x = lanes(column, &self.near.places[leaf as usize], 0.0);
                 for lane in 0..LEAF {
-                    partial[lane] = if S::IS_SCALAR {
-                        kernel[lane] * x[lane] + partial[lane]
-                    } else {
-                        kernel[lane].mul_add(x[lane], partial[lane])
-                    };
+                    partial[lane] = fma::<S>(kernel[lane], x[lane], partial[lane]);
                 }
             }
             for lane in 0..LEAF {
@@ -164,7 +159,7 @@ impl<D: Decay<A>, const A: usize> Pass<'_, D, A> {
 
     /// Writes the sums of a target and their error; `terms` are the additions in the longest chain.
     #[inline(always)]
-    fn finish(&mut self, target: &Target<A>, left_out: f64, terms: usize) {
+    fn finish(&mut self, target: &DirectTarget<A>, left_out: f64, terms: usize) {
         let start = self.found.len();
         self.found.extend(self.memory.total.iter().map(|total| sum(total)));
         let mass = self.found[start];
@@ -198,14 +193,14 @@ fn few(numbers: &[f64], spare: f64) -> Lanes {
 
 /// A whole number that is at most `log₂ x` for a normal x > 0, and less than one below; cheaper than `log2`.
 #[inline(always)]
-pub(super) fn log2_below(x: f64) -> f64 {
+pub(crate) fn log2_below(x: f64) -> f64 {
     ((x.to_bits() >> 52) as i64 - 1023) as f64
 }
 
 /// A power of two that is at least `2^(x + 1/4)`, and at most `2^(x + 5/4)` or the smallest; cheaper than `exp2` and
 /// never too small.
 #[inline(always)]
-pub(super) fn power_of_two_above(x: f64) -> f64 {
+pub(crate) fn power_of_two_above(x: f64) -> f64 {
     /// Adding 1.5·2⁵² leaves the nearest whole number in the low bits; 1023 is the exponent of one.
     const TO_EXPONENT: f64 = 6_755_399_441_055_744.0 + 1023.0;
     let x = if x > SMALLEST { x } else { SMALLEST };
@@ -213,7 +208,7 @@ pub(super) fn power_of_two_above(x: f64) -> f64 {
 }
 
 /// The least power that [`power_of_two_above`] tells apart from nothing.
-pub(super) const SMALLEST: f64 = -1021.0;
+pub(crate) const SMALLEST: f64 = -1021.0;
 
 #[cfg(test)]
 mod tests {

@@ -14,81 +14,32 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::lattice::Key;
-use super::ruler::Run;
+use super::cap::dot;
+use crate::engine::fast::lattice::{BlockKey, BlockRun};
 use crate::kernel::LANES;
 use crate::scene::Cloud;
 use crate::simd::arch;
 use crate::space::{Twofold, two_product, two_sum};
 
-/// A part of the sphere: its centre, and the largest angle from there.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Cap {
-    pub(super) centre: [f64; 3],
-    pub(super) radius: f64,
-}
-
-/// Places whose squares are looked at by one task.
-const PIECE: usize = 1 << 14;
-
-impl Cap {
-    /// Around some places.
-    pub(super) fn around(cloud: &Cloud, places: std::ops::Range<usize>) -> Self {
-        let middle = |k: usize| {
-            let (low, high) = cloud.axes[k][places.clone()]
-                .par_chunks(PIECE)
-                .map(|axis| axis.iter().fold(NOTHING, |(low, high), x| (x.min(low), x.max(high))))
-                .reduce(|| NOTHING, |a, b| (a.0.min(b.0), a.1.max(b.1)));
-            0.5 * (low + high)
-        };
-        let middle: [f64; 3] = std::array::from_fn(middle);
-        let length = dot(&middle, &middle).sqrt();
-        // Places all around the sphere have their middle inside it; any centre will do for them.
-        let centre = if length > 0.1 { middle.map(|x| x / length) } else { [0.0, 0.0, 1.0] };
-        let cap = Self { centre, radius: 0.0 };
-        let squares = places.into_par_iter().with_min_len(PIECE).map(|place| cap.squared_chord(cloud, place));
-        Self { radius: angle(squares.reduce(|| 0.0, f64::max)), ..cap }
-    }
-
-    /// The squared chord between the centre and a place.
-    #[inline]
-    pub(super) fn squared_chord(&self, cloud: &Cloud, place: usize) -> f64 {
-        (0..3).map(|k| (cloud.axes[k][place] - self.centre[k]).powi(2)).sum()
-    }
-}
-
-const NOTHING: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
-
-/// The angle of a squared chord, or a little more: coordinates without low parts are right to 1e-16.
-pub(super) fn angle(squared_chord: f64) -> f64 {
-    2.0 * (0.5 * squared_chord.sqrt()).min(1.0).asin() + 1e-14
-}
-
-/// The squared chord of an angle, or a little more.
-pub(super) fn squared_chord(angle: f64) -> f64 {
-    (2.0 * (0.5 * angle.min(std::f64::consts::PI)).sin() + 1e-14).powi(2)
-}
-
-fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
-    (0..3).map(|k| a[k] * b[k]).sum()
-}
-
 fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
+/// Places that one task locates.
+const PIECE: usize = 1 << 14;
+
 /// How a chart is scaled and cut into blocks.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Sheet {
+pub(crate) struct ChartGrid {
     /// The middle scale A.
-    pub(super) scale: f64,
+    pub(crate) scale: f64,
     /// Side of a block; few digits, so that corners of blocks are exact.
-    pub(super) side: f64,
+    pub(crate) side: f64,
     /// Nodes along one side.
-    pub(super) nodes: usize,
+    pub(crate) nodes: usize,
 }
 
-impl Sheet {
+impl ChartGrid {
     /// The number of the block that a coordinate is in, and where in it, in nodes.
     #[inline(always)]
     fn divide(&self, z: Twofold) -> (f64, f64) {
@@ -103,7 +54,7 @@ impl Sheet {
 
     /// α of a place in a block, its position given in nodes.
     #[inline(always)]
-    pub(super) fn slant(&self, key: &Key, position: [f64; 2]) -> f64 {
+    pub(crate) fn scale_offset(&self, key: &BlockKey, position: [f64; 2]) -> f64 {
         let step = self.side / self.nodes as f64;
         let z: [f64; 2] = std::array::from_fn(|k| key[k + 1] as f64 * self.side + position[k] * step);
         (1.0 + 0.25 * (z[0] * z[0] + z[1] * z[1])) / self.scale - 1.0
@@ -114,19 +65,19 @@ impl Sheet {
 ///
 /// They need not be exactly perpendicular: chords are changed by as many units in the last place as they are not.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Frame {
+pub(crate) struct Frame {
     across: [[f64; 3]; 2],
     centre: [f64; 3],
 }
 
 /// Where a place is in a chart: its block, and where in it, in nodes.
 #[derive(Clone, Copy, Debug, Default)]
-struct Spot {
+struct ChartPosition {
     block: [i32; 2],
     position: [f64; 2],
 }
 
-impl Spot {
+impl ChartPosition {
     /// The number of its cell among those of the block, which has so many nodes along one side.
     fn cell(&self, nodes: usize) -> usize {
         self.position[0] as usize * nodes + self.position[1] as usize
@@ -134,7 +85,7 @@ impl Spot {
 }
 
 impl Frame {
-    pub(super) fn about(centre: [f64; 3]) -> Self {
+    pub(crate) fn about(centre: [f64; 3]) -> Self {
         let flattest = (0..3).min_by(|a, b| centre[*a].abs().total_cmp(&centre[*b].abs())).unwrap_or(0);
         let axis = std::array::from_fn(|k| if k == flattest { 1.0 } else { 0.0 });
         let first = cross(&centre, &axis);
@@ -144,13 +95,13 @@ impl Frame {
     }
 
     /// Puts places into the blocks of a sheet.
-    pub(super) fn plot(&self, sheet: &Sheet, cloud: &Cloud, places: &[u32]) -> Plot {
-        let mut spots = vec![Spot::default(); places.len()];
-        let locate = |(places, spots): (&[u32], &mut [Spot])| {
-            arch().dispatch(Locate { frame: self, sheet, cloud, places, spots });
+    pub(crate) fn lay_out(&self, grid: &ChartGrid, cloud: &Cloud, places: &[u32]) -> ChartPlaces {
+        let mut located = vec![ChartPosition::default(); places.len()];
+        let locate = |(places, located): (&[u32], &mut [ChartPosition])| {
+            arch().dispatch(Locate { frame: self, grid, cloud, places, located });
         };
-        places.par_chunks(PIECE).zip(spots.par_chunks_mut(PIECE)).for_each(locate);
-        Plot::new(sheet.nodes, places, &spots)
+        places.par_chunks(PIECE).zip(located.par_chunks_mut(PIECE)).for_each(locate);
+        ChartPlaces::new(grid.nodes, places, &located)
     }
 
     /// The two coordinates of a unit vector with low parts, in twice the usual precision.
@@ -188,10 +139,10 @@ fn product(direction: &[f64; 3], place: &[f64; 6]) -> Twofold {
 
 struct Locate<'a> {
     frame: &'a Frame,
-    sheet: &'a Sheet,
+    grid: &'a ChartGrid,
     cloud: &'a Cloud,
     places: &'a [u32],
-    spots: &'a mut [Spot],
+    located: &'a mut [ChartPosition],
 }
 
 impl WithSimd for Locate<'_> {
@@ -199,7 +150,7 @@ impl WithSimd for Locate<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        for (places, spots) in self.places.chunks(LANES).zip(self.spots.chunks_mut(LANES)) {
+        for (places, located) in self.places.chunks(LANES).zip(self.located.chunks_mut(LANES)) {
             let mut many = [[0.0; LANES]; 6];
             for (axis, lanes) in self.cloud.axes.iter().zip(&mut many) {
                 lanes.iter_mut().zip(places).for_each(|(lane, place)| *lane = axis[*place as usize]);
@@ -209,12 +160,12 @@ impl WithSimd for Locate<'_> {
                 let [a, b, c, d, e, f] = &many;
                 let z = self.frame.project(&[a[lane], b[lane], c[lane], d[lane], e[lane], f[lane]]);
                 for k in 0..2 {
-                    (blocks[k][lane], positions[k][lane]) = self.sheet.divide(z[k]);
+                    (blocks[k][lane], positions[k][lane]) = self.grid.divide(z[k]);
                 }
             }
-            for (lane, spot) in spots.iter_mut().enumerate() {
-                spot.block = [blocks[0][lane] as i32, blocks[1][lane] as i32];
-                spot.position = [positions[0][lane], positions[1][lane]];
+            for (lane, position) in located.iter_mut().enumerate() {
+                position.block = [blocks[0][lane] as i32, blocks[1][lane] as i32];
+                position.position = [positions[0][lane], positions[1][lane]];
             }
         }
     }
@@ -222,50 +173,50 @@ impl WithSimd for Locate<'_> {
 
 /// Places of a chart, block by block, and in a block cell by cell: places of one cell touch the same nodes, which are then loaded once
 /// for many.
-pub(super) struct Plot {
-    pub(super) runs: Vec<Run>,
+pub(crate) struct ChartPlaces {
+    pub(crate) runs: Vec<BlockRun>,
     /// Which places they are.
-    pub(super) places: Vec<u32>,
+    pub(crate) places: Vec<u32>,
     /// Where they are in their block, in nodes.
-    pub(super) positions: [Vec<f64>; 2],
+    pub(crate) positions: [Vec<f64>; 2],
 }
 
-impl Plot {
-    fn new(nodes: usize, places: &[u32], spots: &[Spot]) -> Self {
+impl ChartPlaces {
+    fn new(nodes: usize, places: &[u32], located: &[ChartPosition]) -> Self {
         // Neighbours along the curve are mostly in one block: there is much less to sort than places.
-        let mut pieces: Vec<(&[Spot], &[u32])> = Vec::new();
+        let mut pieces: Vec<(&[ChartPosition], &[u32])> = Vec::new();
         let mut rest = places;
-        for piece in spots.chunk_by(|a, b| a.block == b.block) {
+        for piece in located.chunk_by(|a, b| a.block == b.block) {
             pieces.extend(rest.split_off(..piece.len()).map(|places| (piece, places)));
         }
-        pieces.par_sort_by_key(|(spots, _)| spots[0].block);
+        pieces.par_sort_by_key(|(located, _)| located[0].block);
         let (length, mut end) = (places.len(), 0);
-        let mut plot =
+        let mut laid =
             Self { runs: Vec::new(), places: vec![0; length], positions: [vec![0.0; length], vec![0.0; length]] };
         for block in pieces.chunk_by(|a, b| a.0[0].block == b.0[0].block) {
             let start = end;
-            end += block.iter().map(|(spots, _)| spots.len()).sum::<usize>();
-            plot.write(nodes, block, start);
+            end += block.iter().map(|(located, _)| located.len()).sum::<usize>();
+            laid.write(nodes, block, start);
             let [first, second] = block[0].0[0].block;
-            plot.runs.push(Run { key: [0, i64::from(first), i64::from(second)], places: start..end });
+            laid.runs.push(BlockRun { key: [0, i64::from(first), i64::from(second)], places: start..end });
         }
-        plot
+        laid
     }
 
     /// Writes the places of a block from `start` on: counts those of each cell, then knows where each belongs.
-    fn write(&mut self, nodes: usize, block: &[(&[Spot], &[u32])], start: usize) {
+    fn write(&mut self, nodes: usize, block: &[(&[ChartPosition], &[u32])], start: usize) {
         let mut next = vec![0; nodes * nodes + 1];
         next[0] = start;
-        for spot in block.iter().flat_map(|(spots, _)| *spots) {
-            next[spot.cell(nodes) + 1] += 1;
+        for position in block.iter().flat_map(|(located, _)| *located) {
+            next[position.cell(nodes) + 1] += 1;
         }
         for cell in 0..nodes * nodes {
             next[cell + 1] += next[cell];
         }
-        for (spot, place) in block.iter().flat_map(|(spots, places)| spots.iter().zip(*places)) {
-            let at = &mut next[spot.cell(nodes)];
+        for (position, place) in block.iter().flat_map(|(located, places)| located.iter().zip(*places)) {
+            let at = &mut next[position.cell(nodes)];
             self.places[*at] = *place;
-            for (axis, position) in self.positions.iter_mut().zip(spot.position) {
+            for (axis, position) in self.positions.iter_mut().zip(position.position) {
                 axis[*at] = position;
             }
             *at += 1;
@@ -294,13 +245,5 @@ mod tests {
             let found = plane / (scale[0] * scale[1]);
             assert!((found / chord - 1.0).abs() < 1e-14, "{latitude} {longitude}: {found} and {chord}");
         }
-    }
-
-    #[test]
-    fn a_cap_holds_its_places() {
-        let rows: Vec<[f64; 6]> = (0..50).map(|i| unit_vector(88.0, 7.2 * f64::from(i))).collect();
-        let axes = (0..6).map(|k| rows.iter().map(|row| row[k]).collect()).collect();
-        let cap = Cap::around(&Cloud { axes, groups: Vec::new() }, 0..50);
-        assert!((cap.radius - 2.0_f64.to_radians()).abs() < 1e-12 && cap.centre[2] > 0.999_999, "{cap:?}");
     }
 }

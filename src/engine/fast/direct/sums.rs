@@ -3,10 +3,10 @@
 //! Neighbouring targets share one walk through the tree, which finds the leaves that may matter to any of them; each
 //! target then looks at the box of each leaf itself.
 
-use super::super::bounds::Bounds;
-use super::boxes::Rule;
-use super::leaves::{LeafSums, Near, Pass, Target, log2_below};
+use super::boxes::Omission;
+use super::leaves::{DirectTarget, LeafPass, LeafSums, NearLeaves, log2_below};
 use super::tree::Tree;
+use crate::engine::bounds::Bounds;
 use crate::kernel::Decay;
 use crate::scene::{NOWHERE, Own, Scene};
 
@@ -24,50 +24,50 @@ const LOG_TOO_SMALL: f64 = -890.0;
 const ROUNDINGS_OF_A_BOX: f64 = 8.0 * f64::EPSILON;
 
 /// One group as the direct sums see it.
-pub(super) struct Direct<'a, D> {
-    pub(super) decay: D,
-    pub(super) scene: &'a Scene,
-    pub(super) tolerance: f64,
+pub(crate) struct DirectSums<'a, D> {
+    pub(crate) decay: D,
+    pub(crate) scene: &'a Scene,
+    pub(crate) tolerance: f64,
     /// Total weight of the sources.
-    pub(super) weight: f64,
+    pub(crate) weight: f64,
     /// All sources.
-    pub(super) tree: &'a Tree,
+    pub(crate) tree: &'a Tree,
     /// Mass first, then the columns of values.
-    pub(super) columns: &'a [&'a [f64]],
+    pub(crate) columns: &'a [&'a [f64]],
 }
 
 /// The sums of one target: D and N in one array, E, and the whole power of two that they carry.
-pub(super) struct TargetSums {
-    pub(super) place: u32,
-    pub(super) sums: Vec<f64>,
-    pub(super) error: f64,
-    pub(super) exponent: f64,
+pub(crate) struct TargetSums {
+    pub(crate) place: u32,
+    pub(crate) sums: Vec<f64>,
+    pub(crate) error: f64,
+    pub(crate) exponent: f64,
 }
 
 /// What is known of a target before its sums: the decay to a near source, and the logarithm of a number that D cannot
 /// be below.
 #[derive(Clone, Copy)]
-struct Floor {
+struct MassFloor {
     decay: f64,
     log_mass: f64,
 }
 
 /// Memory that is reused from team to team.
-pub(super) struct Bench {
-    near: Near,
-    floors: Vec<Floor>,
+pub(crate) struct Scratch {
+    near: NearLeaves,
+    floors: Vec<MassFloor>,
     sums: LeafSums,
 }
 
-impl Bench {
-    pub(super) fn new(columns: usize) -> Self {
-        Self { near: Near::default(), floors: Vec::new(), sums: LeafSums::new(columns) }
+impl Scratch {
+    pub(crate) fn new(columns: usize) -> Self {
+        Self { near: NearLeaves::default(), floors: Vec::new(), sums: LeafSums::new(columns) }
     }
 }
 
-impl<D> Direct<'_, D> {
+impl<D> DirectSums<'_, D> {
     /// Cuts targets into teams of neighbours.
-    pub(super) fn teams<'p, const A: usize>(&self, places: &'p [u32]) -> Vec<&'p [u32]>
+    pub(crate) fn teams<'p, const A: usize>(&self, places: &'p [u32]) -> Vec<&'p [u32]>
     where
         D: Decay<A>,
     {
@@ -100,92 +100,92 @@ impl<D> Direct<'_, D> {
     ///
     /// `share` is the part of the tolerance that one box may use up when it is left out; `known` gives the logarithm
     /// of what is known otherwise of the D of a target.
-    pub(super) fn quick<const A: usize>(
+    pub(crate) fn quick<const A: usize>(
         &self,
         tree: &Tree,
         team: &[u32],
         share: f64,
         known: impl Fn(u32) -> f64,
-        bench: &mut Bench,
+        scratch: &mut Scratch,
         found: &mut Vec<f64>,
     ) where
         D: Decay<A>,
     {
-        self.find_floors::<A>(team, known, bench);
-        let least = bench.floors.iter().map(|floor| floor.log_mass).fold(f64::INFINITY, f64::min);
+        self.find_floors::<A>(team, known, scratch);
+        let least = scratch.floors.iter().map(|floor| floor.log_mass).fold(f64::INFINITY, f64::min);
         let share = (self.tolerance * share).log2();
-        let rule = Rule { little: least + share, farthest: f64::INFINITY };
-        bench.near.clear();
-        let left_out = tree.walk::<D, A>(self.decay, &self.bounds(team), rule, &mut bench.near);
-        let targets: Vec<Target<A>> = team
+        let omission = Omission { little: least + share, farthest: f64::INFINITY };
+        scratch.near.clear();
+        let left_out = tree.walk::<D, A>(self.decay, &self.bounds(team), omission, &mut scratch.near);
+        let targets: Vec<DirectTarget<A>> = team
             .iter()
-            .zip(&bench.floors)
+            .zip(&scratch.floors)
             .map(|(&place, floor)| self.target(place, floor.log_mass + share, 0.0))
             .collect();
-        self.sum(&targets, bench, found);
+        self.sum(&targets, scratch, found);
         for sums in found.chunks_exact_mut(self.columns.len() + 1) {
             sums[self.columns.len()] += left_out;
         }
     }
 
     /// Sums over all sources that surely keep the tolerance.
-    pub(super) fn sure<const A: usize>(&self, team: &[u32], bench: &mut Bench) -> Vec<TargetSums>
+    pub(crate) fn sure<const A: usize>(&self, team: &[u32], scratch: &mut Scratch) -> Vec<TargetSums>
     where
         D: Decay<A>,
     {
-        self.find_floors::<A>(team, |_| f64::NEG_INFINITY, bench);
+        self.find_floors::<A>(team, |_| f64::NEG_INFINITY, scratch);
         // One more than needed, so that at most half of the tolerance goes to what is left out.
         let beyond = self.weight.log2() - self.tolerance.log2() + 1.0;
         // The nearest source counts however far it is, even where decays are so large that a few more change no digit.
-        let reach = |floor: &Floor| (beyond - floor.log_mass).max(floor.decay * (1.0 + ROUNDINGS_OF_A_BOX));
-        let farthest = bench.floors.iter().map(reach).fold(0.0, f64::max);
-        let rule = Rule { little: f64::NEG_INFINITY, farthest };
-        bench.near.clear();
-        self.tree.walk::<D, A>(self.decay, &self.bounds(team), rule, &mut bench.near);
+        let reach = |floor: &MassFloor| (beyond - floor.log_mass).max(floor.decay * (1.0 + ROUNDINGS_OF_A_BOX));
+        let farthest = scratch.floors.iter().map(reach).fold(0.0, f64::max);
+        let omission = Omission { little: f64::NEG_INFINITY, farthest };
+        scratch.near.clear();
+        self.tree.walk::<D, A>(self.decay, &self.bounds(team), omission, &mut scratch.near);
         let too_small = LOG_TOO_SMALL + self.weight.max(1.0).log2();
-        let shift = |floor: &Floor| if floor.log_mass < too_small { floor.decay.floor() } else { 0.0 };
-        let targets: Vec<Target<A>> = team
+        let shift = |floor: &MassFloor| if floor.log_mass < too_small { floor.decay.floor() } else { 0.0 };
+        let targets: Vec<DirectTarget<A>> = team
             .iter()
-            .zip(&bench.floors)
+            .zip(&scratch.floors)
             .map(|(&place, floor)| self.target(place, f64::NEG_INFINITY, shift(floor)))
             .collect();
         let mut found = Vec::new();
-        self.sum(&targets, bench, &mut found);
+        self.sum(&targets, scratch, &mut found);
         // A target without any source misses nothing.
-        let missing = |floor: &Floor, shift: f64| match floor.log_mass {
+        let missing = |floor: &MassFloor, shift: f64| match floor.log_mass {
             f64::INFINITY => 0.0,
             _ => self.weight * (shift - farthest).exp2(),
         };
-        let sums = |(((&place, floor), target), found): (((&u32, &Floor), &Target<A>), &[f64])| TargetSums {
+        let sums = |(((&place, floor), target), found): (((&u32, &MassFloor), &DirectTarget<A>), &[f64])| TargetSums {
             place,
             sums: found[..self.columns.len()].to_vec(),
             error: missing(floor, target.shift) + found[self.columns.len()],
             exponent: -target.shift,
         };
         let found = found.chunks_exact(self.columns.len() + 1);
-        team.iter().zip(&bench.floors).zip(&targets).zip(found).map(sums).collect()
+        team.iter().zip(&scratch.floors).zip(&targets).zip(found).map(sums).collect()
     }
 
-    fn target<const A: usize>(&self, place: u32, little: f64, shift: f64) -> Target<A> {
+    fn target<const A: usize>(&self, place: u32, little: f64, shift: f64) -> DirectTarget<A> {
         let coordinates = self.scene.layout.targets.place(place as usize);
-        Target { place: coordinates, left_out: self.left_out(place), little, shift }
+        DirectTarget { place: coordinates, left_out: self.left_out(place), little, shift }
     }
 
     /// Sums over the leaves on the bench: for each target its sums and the error of what was left out among them and of
     /// rounding.
-    fn sum<const A: usize>(&self, targets: &[Target<A>], bench: &mut Bench, found: &mut Vec<f64>)
+    fn sum<const A: usize>(&self, targets: &[DirectTarget<A>], scratch: &mut Scratch, found: &mut Vec<f64>)
     where
         D: Decay<A>,
     {
         found.clear();
-        let pass = Pass {
+        let pass = LeafPass {
             decay: self.decay,
             sources: &self.scene.layout.sources,
             columns: self.columns,
             log_weight: log2_below(self.weight) + 1.0,
-            near: &bench.near,
+            near: &scratch.near,
             targets,
-            memory: &mut bench.sums,
+            memory: &mut scratch.sums,
             found,
         };
         pass.run();
@@ -198,34 +198,35 @@ impl<D> Direct<'_, D> {
         }
     }
 
-    fn find_floors<const A: usize>(&self, team: &[u32], known: impl Fn(u32) -> f64, bench: &mut Bench)
+    fn find_floors<const A: usize>(&self, team: &[u32], known: impl Fn(u32) -> f64, scratch: &mut Scratch)
     where
         D: Decay<A>,
     {
-        bench.floors.clear();
-        bench.floors.extend(team.iter().map(|&place| self.floor::<A>(place, known(place))));
+        scratch.floors.clear();
+        scratch.floors.extend(team.iter().map(|&place| self.floor::<A>(place, known(place))));
     }
 
     /// The source at home, or what is known, or else the nearest. Without any source the sum is zero and nothing can
     /// be too little.
-    fn floor<const A: usize>(&self, place: u32, known: f64) -> Floor
+    fn floor<const A: usize>(&self, place: u32, known: f64) -> MassFloor
     where
         D: Decay<A>,
     {
         let layout = &self.scene.layout;
-        let from = |decay: f64, source: usize| Floor { decay, log_mass: log2_below(self.scene.mass[source]) - decay };
+        let from =
+            |decay: f64, source: usize| MassFloor { decay, log_mass: log2_below(self.scene.mass[source]) - decay };
         let home = layout.home[place as usize];
         if home != NOWHERE && layout.own == Own::Counts {
             let home = from(0.0, home as usize);
-            return Floor { log_mass: home.log_mass.max(known), ..home };
+            return MassFloor { log_mass: home.log_mass.max(known), ..home };
         }
         if known > f64::NEG_INFINITY {
-            return Floor { decay: 0.0, log_mass: known };
+            return MassFloor { decay: 0.0, log_mass: known };
         }
         let target: [f64; A] = layout.targets.place(place as usize);
         self.tree
             .nearest(self.decay, &layout.sources, &target, self.left_out(place))
-            .map_or(Floor { decay: 0.0, log_mass: f64::INFINITY }, |(decay, source)| from(decay, source))
+            .map_or(MassFloor { decay: 0.0, log_mass: f64::INFINITY }, |(decay, source)| from(decay, source))
     }
 
     fn bounds(&self, team: &[u32]) -> Bounds {

@@ -6,25 +6,25 @@ use std::ops::Range;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::bands::Key;
+use super::bands::PatchKey;
 use super::mesh::Mesh;
 use super::nodes::read;
-use super::settled::Settled;
+use super::places::PatchedPlaces;
 use crate::scene::Cloud;
 use crate::space::two_sum;
 
 /// A patch of a group.
-type Which = (u32, Key);
+type PatchId = (u32, PatchKey);
 
 /// What sources have given so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(in crate::engine::fast) struct Piles {
-    patches: BTreeMap<Which, Pile>,
+pub(crate) struct PatchMoments {
+    patches: BTreeMap<PatchId, PatchMoment>,
 }
 
 /// The nodes of a patch, one column after the other.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Pile {
+struct PatchMoment {
     /// Whether targets are in the patch.
     targets: bool,
     sums: Vec<f64>,
@@ -32,7 +32,7 @@ struct Pile {
     lost: Vec<f64>,
 }
 
-impl Pile {
+impl PatchMoment {
     fn nothing(numbers: usize) -> Self {
         Self { targets: false, sums: vec![0.0; numbers], lost: vec![0.0; numbers] }
     }
@@ -52,9 +52,9 @@ impl Pile {
     }
 }
 
-impl Piles {
+impl PatchMoments {
     /// Adds some sources of a group, with columns of all sources.
-    pub(in crate::engine::fast) fn add(
+    pub(crate) fn add(
         &mut self,
         mesh: &Mesh,
         group: u32,
@@ -63,47 +63,48 @@ impl Piles {
         columns: &[&[f64]],
         targets: bool,
     ) {
-        let (settled, nodes) = (Settled::of(mesh, cloud, places), mesh.nodes_of_a_patch());
-        let given = settled.spread(mesh, columns);
-        for (number, patch) in settled.patches.iter().enumerate() {
-            let nothing = || Pile::nothing(columns.len() * nodes);
-            let pile = self.patches.entry((group, patch.key)).or_insert_with(nothing);
-            pile.targets |= targets;
-            pile.add(given.iter().flat_map(|column| &column[number * nodes..(number + 1) * nodes]));
+        let (patched, nodes) = (PatchedPlaces::of(mesh, cloud, places), mesh.nodes_of_a_patch());
+        let given = patched.spread(mesh, columns);
+        for (number, patch) in patched.patches.iter().enumerate() {
+            let nothing = || PatchMoment::nothing(columns.len() * nodes);
+            let moment = self.patches.entry((group, patch.key)).or_insert_with(nothing);
+            moment.targets |= targets;
+            moment.add(given.iter().flat_map(|column| &column[number * nodes..(number + 1) * nodes]));
         }
     }
 
     /// Adds what others have added up with the same mesh.
-    pub(in crate::engine::fast) fn join(&mut self, other: Self) {
-        for (which, pile) in other.patches {
-            self.patches.entry(which).or_insert_with(|| Pile::nothing(pile.sums.len())).join(&pile);
+    pub(crate) fn join(&mut self, other: Self) {
+        for (which, moment) in other.patches {
+            self.patches.entry(which).or_insert_with(|| PatchMoment::nothing(moment.sums.len())).join(&moment);
         }
     }
 
     /// Bytes that they take.
-    pub(in crate::engine::fast) fn bytes(&self) -> u64 {
-        self.patches.values().map(|pile| 16 * pile.sums.len() as u64).sum()
+    pub(crate) fn bytes(&self) -> u64 {
+        self.patches.values().map(|moment| 16 * moment.sums.len() as u64).sum()
     }
 
     /// What all sources give to the nodes of patches with targets.
-    pub(in crate::engine::fast) fn field(self, mesh: &Mesh, columns: usize) -> PatchField {
+    pub(crate) fn field(self, mesh: &Mesh, columns: usize) -> PatchField {
         let groups: BTreeSet<u32> = self.patches.keys().map(|(group, _)| *group).collect();
         let nodes = mesh.nodes_of_a_patch();
         let mut patches = BTreeMap::new();
         for group in groups {
             let of_group = || self.patches.iter().filter(|((of, _), _)| *of == group);
-            let sources: Vec<Key> = of_group().map(|((_, key), _)| *key).collect();
-            let targets: Vec<Key> = of_group().filter(|(_, pile)| pile.targets).map(|((_, key), _)| *key).collect();
+            let sources: Vec<PatchKey> = of_group().map(|((_, key), _)| *key).collect();
+            let targets: Vec<PatchKey> =
+                of_group().filter(|(_, moment)| moment.targets).map(|((_, key), _)| *key).collect();
             let column = |k: usize| {
                 let range = k * nodes..(k + 1) * nodes;
-                let whole = |pile: &Pile| -> Vec<f64> {
-                    pile.sums[range.clone()]
+                let whole = |moment: &PatchMoment| -> Vec<f64> {
+                    moment.sums[range.clone()]
                         .iter()
-                        .zip(&pile.lost[range.clone()])
+                        .zip(&moment.lost[range.clone()])
                         .map(|(sum, lost)| sum + lost)
                         .collect()
                 };
-                of_group().flat_map(|(_, pile)| whole(pile)).collect()
+                of_group().flat_map(|(_, moment)| whole(moment)).collect()
             };
             let moments: Vec<Vec<f64>> = (0..columns).map(column).collect();
             let found = mesh.transfer(&sources, &moments, &targets);
@@ -115,18 +116,18 @@ impl Piles {
 
 /// What all sources give to the nodes that targets read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(in crate::engine::fast) struct PatchField {
-    patches: BTreeMap<Which, Vec<f64>>,
+pub(crate) struct PatchField {
+    patches: BTreeMap<PatchId, Vec<f64>>,
 }
 
 impl PatchField {
     /// Bytes that it takes.
-    pub(in crate::engine::fast) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.patches.values().map(|nodes| 8 * nodes.len() as u64).sum()
     }
 
     /// Tells the sums of some targets of a group, where targets were said to be.
-    pub(in crate::engine::fast) fn read(
+    pub(crate) fn read(
         &self,
         mesh: &Mesh,
         group: u32,
@@ -135,16 +136,16 @@ impl PatchField {
         columns: usize,
         mut tell: impl FnMut(usize, &[f64]),
     ) {
-        let settled = Settled::of(mesh, cloud, places);
+        let patched = PatchedPlaces::of(mesh, cloud, places);
         let found = |(patch, places): (usize, Range<usize>)| {
-            let nodes = self.patches.get(&(group, settled.patches[patch].key))?;
+            let nodes = self.patches.get(&(group, patched.patches[patch].key))?;
             let mut sums = vec![0.0; places.len() * columns];
-            read(&mesh.chebyshev, &settled.within[places.clone()], nodes, &mut sums);
+            read(&mesh.chebyshev, &patched.within[places.clone()], nodes, &mut sums);
             Some((places, sums))
         };
-        let found: Vec<(Range<usize>, Vec<f64>)> = settled.pieces().into_par_iter().filter_map(found).collect();
+        let found: Vec<(Range<usize>, Vec<f64>)> = patched.pieces().into_par_iter().filter_map(found).collect();
         for (places, sums) in found {
-            let targets = settled.order[places].iter().zip(sums.chunks_exact(columns));
+            let targets = patched.order[places].iter().zip(sums.chunks_exact(columns));
             targets.for_each(|(place, sums)| tell(*place as usize, sums));
         }
     }

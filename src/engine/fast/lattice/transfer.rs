@@ -6,12 +6,11 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use super::expansion::Terms;
-use super::lattice::{Convolution, Key, Route, cube, positions, readers};
-use super::ruler::{Ruler, Run};
-use super::taps::{Plain, Taps};
+use super::blocks::{BlockKey, BlockRun, Route, cube, positions, readers};
+use super::convolution::Convolution;
+use super::taps::Taps;
+use super::terms::Terms;
 use super::window::Window;
-use crate::scene::Cloud;
 
 /// Points added to the nodes of a block before their sum goes to the total, so that roundings do not pile up.
 const BATCH: usize = 512;
@@ -25,82 +24,57 @@ const BLOCKS_AT_ONCE: usize = 16;
 
 impl Window {
     /// Additions in the longest chain when so many points of a block come together at a node.
-    pub(super) fn additions(&self, points: usize) -> f64 {
+    pub(crate) fn additions(&self, points: usize) -> f64 {
         (BATCH + SHARE / BATCH + points / SHARE + self.blocks_touched().pow(self.dimensions as u32)) as f64
     }
 
     /// Points of a block that make as many additions as coming in so many parts does.
-    pub(super) fn points_of_parts(&self, parts: usize) -> usize {
+    pub(crate) fn points_of_parts(&self, parts: usize) -> usize {
         SHARE * parts * self.blocks_touched().pow(self.dimensions as u32)
     }
 }
 
 /// The sums of one block of targets: for each target the mass and the columns.
-pub(super) struct BlockSums {
-    pub(super) places: Range<usize>,
-    pub(super) values: Vec<f64>,
+pub(crate) struct BlockSums {
+    pub(crate) places: Range<usize>,
+    pub(crate) values: Vec<f64>,
 }
 
 /// Sources as a lattice takes them.
-pub(super) trait Spreads: Sync {
+pub(crate) trait Spreads: Sync {
     /// Adds some places of a block to the nodes around it: set by set all columns.
-    fn spread(&self, taps: &Taps, run: &Run, nodes: &mut [f64]);
+    fn spread(&self, taps: &Taps, run: &BlockRun, nodes: &mut [f64]);
 }
 
 /// Targets as a lattice serves them.
-pub(super) trait Reads: Sync {
+pub(crate) trait Reads: Sync {
     /// Reads the nodes around a block at its places: for each place one value of each column.
-    fn read(&self, taps: &Taps, run: &Run, nodes: &[f64], values: &mut [f64]);
-}
-
-/// Places of the plane, or of space; they have one set of columns.
-pub(super) struct OnPlane<'a> {
-    pub(super) ruler: &'a Ruler,
-    pub(super) cloud: &'a Cloud,
-    pub(super) columns: &'a [&'a [f64]],
-}
-
-impl OnPlane<'_> {
-    fn spots<'a>(&'a self, run: &'a Run) -> Plain<'a> {
-        Plain { ruler: self.ruler, key: &run.key, cloud: self.cloud }
-    }
-}
-
-impl Spreads for OnPlane<'_> {
-    fn spread(&self, taps: &Taps, run: &Run, nodes: &mut [f64]) {
-        taps.spread(&self.spots(run), run.places.clone(), self.columns, nodes);
-    }
-}
-
-impl Reads for OnPlane<'_> {
-    fn read(&self, taps: &Taps, run: &Run, nodes: &[f64], values: &mut [f64]) {
-        taps.read(&self.spots(run), run.places.clone(), nodes, values);
-    }
+    fn read(&self, taps: &Taps, run: &BlockRun, nodes: &[f64], values: &mut [f64]);
 }
 
 /// What it takes to go from points to nodes, from nodes to nodes and back to points, whichever blocks there are.
-pub(super) struct Transfer {
+pub(crate) struct Transfer {
     taps: Taps,
     terms: Terms,
 }
 
 /// Sources on a lattice and targets that read it.
-pub(super) struct Grid {
+pub(crate) struct Grid {
     transfer: Transfer,
-    sources: Vec<Run>,
-    targets: Vec<Run>,
+    sources: Vec<BlockRun>,
+    targets: Vec<BlockRun>,
     route: Route,
 }
 
 impl Grid {
-    pub(super) fn new(window: Window, terms: Terms, sources: Vec<Run>, targets: Vec<Run>) -> Self {
-        let keys = |runs: &[Run]| {
-            let mut keys: Vec<Key> = runs.iter().map(|run| run.key).collect();
+    pub(crate) fn new(window: Window, terms: Terms, sources: Vec<BlockRun>, targets: Vec<BlockRun>) -> Self {
+        let keys = |runs: &[BlockRun]| {
+            let mut keys: Vec<BlockKey> = runs.iter().map(|run| run.key).collect();
             keys.par_sort_unstable();
             keys
         };
         let near = readers(&window, &keys(&sources));
-        let targets: Vec<Run> = targets
+        let targets: Vec<BlockRun> = targets
             .into_par_iter()
             .filter(|run| near.binary_search(&run.key).is_ok())
             .flat_map_iter(|run| cut(&run))
@@ -110,13 +84,13 @@ impl Grid {
     }
 
     /// Bytes that sums take for each column: nodes before, between and after the passes, and the sums of the targets.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let targets = self.targets.iter().map(|run| run.places.len() as u64).sum::<u64>();
         self.transfer.bytes(&self.route) + 8 * targets
     }
 
     /// The sums at the targets, block by block.
-    pub(super) fn sums(&self, sources: &impl Spreads, targets: &impl Reads, columns: usize) -> Vec<BlockSums> {
+    pub(crate) fn sums(&self, sources: &impl Spreads, targets: &impl Reads, columns: usize) -> Vec<BlockSums> {
         let (at, numbers) = (positions(&self.route.stages[0]), self.transfer.numbers(columns));
         let mut spread = vec![0.0; at.len() * numbers];
         let blocks: Vec<Mutex<&mut [f64]>> = spread.chunks_exact_mut(numbers).map(Mutex::new).collect();
@@ -128,21 +102,21 @@ impl Grid {
 }
 
 impl Transfer {
-    pub(super) fn new(window: Window, terms: Terms) -> Self {
+    pub(crate) fn new(window: Window, terms: Terms) -> Self {
         Self { taps: Taps::new(window), terms }
     }
 
-    pub(super) fn window(&self) -> &Window {
+    pub(crate) fn window(&self) -> &Window {
         &self.taps.window
     }
 
     /// Numbers in a block: set by set all columns.
-    pub(super) fn numbers(&self, columns: usize) -> usize {
+    pub(crate) fn numbers(&self, columns: usize) -> usize {
         self.terms.sets * columns * self.taps.window.nodes_per_block()
     }
 
     /// Bytes of nodes before, between and after the passes, for each column.
-    pub(super) fn bytes(&self, route: &Route) -> u64 {
+    pub(crate) fn bytes(&self, route: &Route) -> u64 {
         let blocks: Vec<u64> = route.stages.iter().map(|stage| stage.len() as u64).collect();
         let (sets, last) = (self.terms.sets as u64, blocks.len() - 1);
         let at_once = if self.terms.single().is_some() {
@@ -155,12 +129,12 @@ impl Transfer {
     }
 
     /// Blocks whose nodes the points of a block touch.
-    pub(super) fn touched(&self, key: Key) -> impl Iterator<Item = Key> {
+    pub(crate) fn touched(&self, key: BlockKey) -> impl Iterator<Item = BlockKey> {
         cube(key, self.taps.window.dimensions, self.taps.shape.blocks)
     }
 
     /// Nodes → nodes: block after block, set by set, all columns.
-    pub(super) fn convolve(&self, route: &Route, spread: Vec<f64>, columns: usize) -> Vec<f64> {
+    pub(crate) fn convolve(&self, route: &Route, spread: Vec<f64>, columns: usize) -> Vec<f64> {
         let (window, sets) = (&self.taps.window, self.terms.sets);
         if let Some(variance) = self.terms.single() {
             return Convolution::new(window, route, columns).once(variance, spread);
@@ -184,18 +158,18 @@ impl Transfer {
 
     /// Points → nodes, added to the blocks, of which it is told where each is. Blocks whose surroundings overlap take turns, always in the
     /// same order.
-    pub(super) fn spread(
+    pub(crate) fn spread(
         &self,
-        runs: &[Run],
+        runs: &[BlockRun],
         sources: &impl Spreads,
         columns: usize,
-        at: &HashMap<Key, usize>,
+        at: &HashMap<BlockKey, usize>,
         blocks: &[Mutex<&mut [f64]>],
     ) {
         let of_sets = self.terms.sets * columns;
         let dimensions = self.taps.window.dimensions;
         for turn in cube([0; 3], dimensions, self.taps.shape.blocks) {
-            let now = |run: &&Run| {
+            let now = |run: &&BlockRun| {
                 (0..3).all(|k| run.key[k].rem_euclid(self.taps.shape.blocks as i64) == turn[k] || k < 3 - dimensions)
             };
             runs.par_iter().filter(now).for_each(|run| {
@@ -212,7 +186,7 @@ impl Transfer {
     }
 
     /// The nodes around one block; many points are shared out, and their parts added in order.
-    fn spread_run(&self, run: &Run, sources: &impl Spreads, columns: usize) -> Vec<f64> {
+    fn spread_run(&self, run: &BlockRun, sources: &impl Spreads, columns: usize) -> Vec<f64> {
         let shares: Vec<Range<usize>> = shares(run).collect();
         let mut total = Vec::new();
         for shares in shares.chunks(SHARES_AT_ONCE) {
@@ -230,11 +204,11 @@ impl Transfer {
         total
     }
 
-    fn spread_share(&self, key: Key, share: Range<usize>, sources: &impl Spreads, columns: usize) -> Vec<f64> {
+    fn spread_share(&self, key: BlockKey, share: Range<usize>, sources: &impl Spreads, columns: usize) -> Vec<f64> {
         let mut total = vec![0.0; columns * self.taps.shape.len()];
         let mut nodes = Vec::new();
         for start in share.clone().step_by(BATCH) {
-            let batch = Run { key, places: start..share.end.min(start + BATCH) };
+            let batch = BlockRun { key, places: start..share.end.min(start + BATCH) };
             if start == share.start {
                 sources.spread(&self.taps, &batch, &mut total);
                 continue;
@@ -247,7 +221,7 @@ impl Transfer {
         total
     }
 
-    fn add_to_block(&self, nodes: &[f64], step: Key, block: &mut [f64], columns: usize) {
+    fn add_to_block(&self, nodes: &[f64], step: BlockKey, block: &mut [f64], columns: usize) {
         let n = self.taps.window.nodes;
         for column in 0..columns {
             let block = &mut block[column * self.taps.window.nodes_per_block()..];
@@ -259,26 +233,26 @@ impl Transfer {
     }
 
     /// Nodes → points, block by block, from blocks of which it is told where each is.
-    pub(super) fn read(
+    pub(crate) fn read(
         &self,
-        runs: &[Run],
+        runs: &[BlockRun],
         targets: &impl Reads,
         columns: usize,
-        at: &HashMap<Key, usize>,
+        at: &HashMap<BlockKey, usize>,
         nodes: &[f64],
     ) -> Vec<BlockSums> {
         let numbers = self.numbers(columns);
-        let block = |key: &Key| at.get(key).map(|at| &nodes[at * numbers..(at + 1) * numbers]);
+        let block = |key: &BlockKey| at.get(key).map(|at| &nodes[at * numbers..(at + 1) * numbers]);
         // Memory for the nodes around a block is used again and again.
-        let read = |memory: &mut Vec<f64>, run: &Run| self.read_run(run, targets, block, columns, memory);
+        let read = |memory: &mut Vec<f64>, run: &BlockRun| self.read_run(run, targets, block, columns, memory);
         runs.par_iter().map_init(Vec::new, read).collect()
     }
 
     fn read_run<'a>(
         &self,
-        run: &Run,
+        run: &BlockRun,
         targets: &impl Reads,
-        block: impl Fn(&Key) -> Option<&'a [f64]>,
+        block: impl Fn(&BlockKey) -> Option<&'a [f64]>,
         columns: usize,
         nodes: &mut Vec<f64>,
     ) -> BlockSums {
@@ -307,13 +281,13 @@ impl Transfer {
 }
 
 /// A block, [`SHARE`] places at a time.
-pub(super) fn cut(run: &Run) -> impl Iterator<Item = Run> + use<> {
+pub(crate) fn cut(run: &BlockRun) -> impl Iterator<Item = BlockRun> + use<> {
     let key = run.key;
-    shares(run).map(move |places| Run { key, places })
+    shares(run).map(move |places| BlockRun { key, places })
 }
 
 /// The places of a block, [`SHARE`] at a time.
-fn shares(run: &Run) -> impl Iterator<Item = Range<usize>> + use<> {
+fn shares(run: &BlockRun) -> impl Iterator<Item = Range<usize>> + use<> {
     let end = run.places.end;
     run.places.clone().step_by(SHARE).map(move |start| start..end.min(start + SHARE))
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use super::super::pattern::{Outline, Takes};
-use super::super::sites::{Piece, centres, half_diagonal};
-use super::bands::{Key, angles};
+use super::bands::{PatchKey, angles};
 use super::chebyshev::Arcs;
 use super::mesh::{ACROSS, Mesh};
+use crate::engine::fast::lattice::{CountedRows, LatticeCost};
+use crate::engine::fast::sphere::{CubeCluster, centres, half_diagonal};
 
 /// Heights of bands that are tried, in σ and in radians.
 const IN_SIGMA: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 6.0];
@@ -32,7 +32,7 @@ const SQUARE: f64 = 0.02;
 const MORE_PATCHES: u64 = 2;
 
 /// Where there are places, sources and targets.
-pub(super) struct Survey {
+pub(crate) struct SquareCounts {
     /// Their numbers by the squares that they are in, to the north and to the east.
     squares: BTreeMap<[i32; 2], [f64; 2]>,
     /// No arc is longer.
@@ -40,7 +40,7 @@ pub(super) struct Survey {
 }
 
 /// What a mesh costs, in multiplications.
-struct Cost {
+struct MeshCost {
     /// Between nodes, for each column.
     nodes: f64,
     /// Between places and nodes, for each column.
@@ -50,8 +50,8 @@ struct Cost {
     patches: usize,
 }
 
-impl Survey {
-    pub(super) fn of(sources: &[[f64; 2]], targets: &[[f64; 2]], longest: f64) -> Self {
+impl SquareCounts {
+    pub(crate) fn of(sources: &[[f64; 2]], targets: &[[f64; 2]], longest: f64) -> Self {
         let mut squares: BTreeMap<[i32; 2], [f64; 2]> = BTreeMap::new();
         for (role, places) in [sources, targets].into_iter().enumerate() {
             // Neighbours come one after the other, along the curve that they are sorted by.
@@ -63,20 +63,20 @@ impl Survey {
     }
 
     /// Of rows that are counted in cubes: by the middles of these, and by their weights.
-    fn of_cubes(outline: &Outline) -> Self {
-        let cloud = centres(outline.cubes.iter().map(|cube| cube.at), outline.side);
+    fn of_cubes(counted: &CountedRows) -> Self {
+        let cloud = centres(counted.cubes.iter().map(|cube| cube.at), counted.side);
         let mut squares: BTreeMap<[i32; 2], [f64; 2]> = BTreeMap::new();
-        for (place, cube) in outline.cubes.iter().enumerate() {
+        for (place, cube) in counted.cubes.iter().enumerate() {
             let counts = squares.entry(square(&angles(&cloud, place))).or_default();
             counts[0] += cube.weight;
             counts[1] += if cube.targets { cube.weight } else { 0.0 };
         }
-        let around = Piece::around(outline.cubes.iter().map(|cube| cube.at), outline.side);
+        let around = CubeCluster::around(counted.cubes.iter().map(|cube| cube.at), counted.side);
         Self { squares, longest: 2.0 * around.cap.radius }
     }
 
     /// The cheapest mesh, if it is cheaper than direct sums.
-    pub(super) fn cheapest(&self, sigma: f64, tolerance: f64) -> Option<Mesh> {
+    pub(crate) fn cheapest(&self, sigma: f64, tolerance: f64) -> Option<Mesh> {
         let saved = |mesh: Mesh| {
             let cost = self.cost(&mesh)?;
             // The mass and one column of values.
@@ -87,7 +87,7 @@ impl Survey {
     }
 
     /// All meshes by which rows would be certified.
-    pub(super) fn meshes(&self, sigma: f64, tolerance: f64) -> impl Iterator<Item = Mesh> {
+    pub(crate) fn meshes(&self, sigma: f64, tolerance: f64) -> impl Iterator<Item = Mesh> {
         let meshes = self.within(sigma, SHARE * COMMON * tolerance);
         meshes.filter(move |mesh| mesh.off <= MOST_OFF * tolerance)
     }
@@ -103,14 +103,14 @@ impl Survey {
     }
 
     /// What a mesh costs; none if it has too many patches.
-    fn cost(&self, mesh: &Mesh) -> Option<Cost> {
-        let mut patches: BTreeMap<Key, [f64; 2]> = BTreeMap::new();
+    fn cost(&self, mesh: &Mesh) -> Option<MeshCost> {
+        let mut patches: BTreeMap<PatchKey, [f64; 2]> = BTreeMap::new();
         for (square, counts) in &self.squares {
             let middle = square.map(|number| (f64::from(number) + 0.5) * SQUARE);
             let patch = patches.entry(mesh.bands.spot(middle).key).or_default();
             (0..2).for_each(|role| patch[role] += counts[role]);
         }
-        let (keys, counts): (Vec<Key>, Vec<[f64; 2]>) = patches.into_iter().unzip();
+        let (keys, counts): (Vec<PatchKey>, Vec<[f64; 2]>) = patches.into_iter().unzip();
         if keys.len() > MOST_PATCHES {
             return None;
         }
@@ -119,7 +119,7 @@ impl Survey {
         let direct = |(target, near): (&[f64; 2], &Vec<u32>)| {
             target[1] * near.iter().map(|source| counts[*source as usize][0]).sum::<f64>()
         };
-        Some(Cost {
+        Some(MeshCost {
             nodes: MULTIPLICATIONS_PER_PAIR * nodes * nodes * near.iter().map(Vec::len).sum::<usize>() as f64,
             places: nodes * counts.iter().flatten().sum::<f64>(),
             direct: MULTIPLICATIONS_PER_PAIR * counts.iter().zip(&near).map(direct).sum::<f64>(),
@@ -134,23 +134,23 @@ fn square(angles: &[f64; 2]) -> [i32; 2] {
 
 impl Mesh {
     /// The cheapest one by which every row is certified that has so much mass around it.
-    pub(in crate::engine::fast) fn for_all(outline: &Outline, least: f64) -> Option<Self> {
-        let room = outline.tolerance * least / outline.weight;
-        let survey = Survey::of_cubes(outline);
-        let meshes = survey.within(outline.sigma, SHARE * room).filter(|mesh| mesh.off <= MOST_FOR_ALL * room);
+    pub(crate) fn for_all(counted: &CountedRows, least: f64) -> Option<Self> {
+        let room = counted.tolerance * least / counted.weight;
+        let squares = SquareCounts::of_cubes(counted);
+        let meshes = squares.within(counted.sigma, SHARE * room).filter(|mesh| mesh.off <= MOST_FOR_ALL * room);
         let costs = meshes.filter_map(|mesh| {
-            let cost = survey.cost(&mesh)?;
-            Some((cost.nodes + outline.rows as f64 * mesh.nodes_of_a_patch() as f64, mesh))
+            let cost = squares.cost(&mesh)?;
+            Some((cost.nodes + counted.rows as f64 * mesh.nodes_of_a_patch() as f64, mesh))
         });
         costs.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, mesh)| mesh)
     }
 
     /// What it takes for rows in these cubes.
-    pub(in crate::engine::fast) fn takes(&self, outline: &Outline) -> Option<Takes> {
-        let Cost { nodes, patches, .. } = Survey::of_cubes(outline).cost(self)?;
+    pub(crate) fn cost(&self, counted: &CountedRows) -> Option<LatticeCost> {
+        let MeshCost { nodes, patches, .. } = SquareCounts::of_cubes(counted).cost(self)?;
         let row = self.nodes_of_a_patch();
         // Sums and what is lost of them, the same in one piece, and the field.
-        Some(Takes { bytes: 4 * 8 * MORE_PATCHES * (patches * row) as u64, row: row as f64, nodes })
+        Some(LatticeCost { bytes: 4 * 8 * MORE_PATCHES * (patches * row) as u64, row: row as f64, nodes })
     }
 }
 
@@ -158,19 +158,19 @@ impl Mesh {
 const MOST_CUBES: usize = 1 << 12;
 
 /// The mass around every target is no less than this, by the cubes that rows are counted in.
-pub(in crate::engine::fast) fn least_mass(outline: &Outline) -> f64 {
+pub(crate) fn least_mass(counted: &CountedRows) -> f64 {
     // Rows of other groups are not around it, but every row is a source of weight one itself.
-    if outline.groups > 1 {
+    if counted.groups > 1 {
         return 1.0;
     }
-    let (cubes, side) = coarse(outline);
+    let (cubes, side) = coarse(counted);
     let (centres, off) = (centres(cubes.keys().copied(), side), 2.0 * half_diagonal(side));
     let mass = |target: usize| {
         let here = centres.place::<3>(target);
         let term = |(source, (_, weight)): (usize, &(bool, f64))| {
             let squared: f64 = (0..3).map(|k| (centres.axes[k][source] - here[k]).powi(2)).sum();
             let arc = 2.0 * (0.5 * (squared.sqrt() + off)).min(1.0).asin();
-            weight * (-0.5 * (arc / outline.sigma).powi(2)).exp()
+            weight * (-0.5 * (arc / counted.sigma).powi(2)).exp()
         };
         cubes.values().enumerate().map(term).sum::<f64>()
     };
@@ -180,16 +180,16 @@ pub(in crate::engine::fast) fn least_mass(outline: &Outline) -> f64 {
 }
 
 /// Whether there are targets, and the weight, in cubes that are few enough; and their side.
-fn coarse(outline: &Outline) -> (BTreeMap<[i64; 3], (bool, f64)>, f64) {
+fn coarse(counted: &CountedRows) -> (BTreeMap<[i64; 3], (bool, f64)>, f64) {
     let mut ratio = 1;
     loop {
         let mut cubes: BTreeMap<[i64; 3], (bool, f64)> = BTreeMap::new();
-        for cube in outline.cubes {
+        for cube in counted.cubes {
             let (targets, weight) = cubes.entry(cube.at.map(|number| number.div_euclid(ratio))).or_default();
             (*targets, *weight) = (*targets || cube.targets, *weight + cube.weight);
         }
         if cubes.len() <= MOST_CUBES {
-            return (cubes, outline.side * ratio as f64);
+            return (cubes, counted.side * ratio as f64);
         }
         ratio *= 2;
     }

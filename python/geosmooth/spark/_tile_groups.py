@@ -1,5 +1,5 @@
-"""Crowds: more rows are within reach of one place than a task holds. They are dealt out among the tiles of their crowd, each tile adds up the moments of its
-rows, and the field that these make together goes to all tiles of the crowd, which read their rows' results off it."""
+"""TileGroups: more rows are within reach of one place than a task holds. They are dealt out among the tiles of their tile group, each tile adds up the moments of its
+rows, and the field that these make together goes to all tiles of the tile group, which read their rows' results off it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ FIELD = "__geosmooth_field"
 FAN = 4
 """Moments that are joined at a time: each takes a quarter of a tile's memory at most, and a message of Arrow two gigabytes."""
 
-SCHEMA = "crowd int, part int, moments binary"
+SCHEMA = "tile_group int, part int, moments binary"
 
 
 @dataclass
 class Added:
-    """What rows of some tiles of a crowd add up to."""
+    """What rows of some tiles of a tile group add up to."""
 
     moments: Moments
     rows: Checksums
@@ -44,27 +44,27 @@ class Added:
 
 
 @dataclass(frozen=True)
-class Crowds:
-    """The crowds of a partition, for rows in these columns."""
+class TileGroups:
+    """The tile groups of a partition, for rows in these columns."""
 
     partition: Partition
     columns: Columns
     groups: list[str]
 
     def of(self, tile: int) -> int | None:
-        """The crowd of a tile, if it is in one."""
-        return next((crowd for crowd, (first, end) in enumerate(self.partition.crowds) if first <= tile < end), None)
+        """The tile group of a tile, if it is in one."""
+        return next((tile_group for tile_group, (first, end) in enumerate(self.partition.tile_groups) if first <= tile < end), None)
 
     def fields(self, members: DataFrame) -> DataFrame:
-        """The field of its crowd for each tile, from all rows that are in one."""
+        """The field of its tile group for each tile, from all rows that are in one."""
         from pyspark.sql import functions
 
         moments = members.groupBy(TILE).applyInArrow(self.adder(), SCHEMA)
-        left = max(end - first for first, end in self.partition.crowds)
+        left = max(end - first for first, end in self.partition.tile_groups)
         while left > 1:
             left = ceil(left / FAN)
             fewer = moments.withColumn("part", functions.expr(f"part div {FAN}").cast("int"))
-            moments = fewer.groupBy("crowd", "part").applyInArrow(joined, SCHEMA)
+            moments = fewer.groupBy("tile_group", "part").applyInArrow(joined, SCHEMA)
         fields = moments.mapInArrow(self.finisher(), f"first int, last int, {FIELD} binary")
         tiles = functions.explode(functions.sequence("first", "last")).alias(TILE)
         return fields.select(tiles, FIELD)
@@ -74,9 +74,9 @@ class Crowds:
 
         def work(key: tuple[Any, ...], members: pa.Table) -> pa.Table:
             tile = key[0].as_py()
-            crowd = self.of(tile)
-            assert crowd is not None
-            blueprint, moments, seen = self.partition.blueprint(crowd), Moments(), Checksums()
+            tile_group = self.of(tile)
+            assert tile group is not None
+            blueprint, moments, seen = self.partition.blueprint(tile_group), Moments(), Checksums()
             rows, labels = split(members, self.columns)
             at_home = members.column(HOME).to_numpy()[~members.column(LABELLED).to_numpy()]
             home, guests, labelled = (part.listed(self.groups) for part in (rows.take(at_home), rows.take(~at_home), labels))
@@ -86,34 +86,34 @@ class Crowds:
             for part, is_labelled in ((home, False), (guests, False), (labelled, True)):
                 seen.add(part, is_labelled)
             added = Added(moments, seen, {tile: checksums(home)})
-            return packed(crowd, tile - self.partition.crowds[crowd][0], added)
+            return packed(tile_group, tile - self.partition.tile_groups[tile_group][0], added)
 
         return work
 
     def finisher(self) -> Any:
-        """Makes the field of a crowd of its moments, with the first and the last of its tiles, if all its rows are those that were counted."""
+        """Makes the field of a tile group of its moments, with the first and the last of its tiles, if all its rows are those that were counted."""
 
         def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 for row in batch.to_pylist():
-                    first, end = self.partition.crowds[row["crowd"]]
+                    first, end = self.partition.tile_groups[row["tile_group"]]
                     added: Added = pickle.loads(row["moments"])
-                    added.rows.check(self.partition.counted(row["crowd"]))
-                    field = added.moments.field(self.partition.blueprint(row["crowd"]))
+                    added.rows.check(self.partition.counted(row["tile_group"]))
+                    field = added.moments.field(self.partition.blueprint(row["tile_group"]))
                     found = {"first": pa.array([first], pa.int32()), "last": pa.array([end - 1], pa.int32())}
                     yield pa.RecordBatch.from_pydict({**found, FIELD: pa.array([pickle.dumps((field, added.homes))], pa.binary())})
 
         return work
 
-    def smoothed(self, crowd: int, tile: int, home: pa.Table, fields: pa.ChunkedArray, c: float) -> Any:
-        """The results of rows that are at home in a tile of a crowd, if they are those that were added up there."""
+    def smoothed(self, tile_group: int, tile: int, home: pa.Table, fields: pa.ChunkedArray, c: float) -> Any:
+        """The results of rows that are at home in a tile of a tile group, if they are those that were added up there."""
         fields = fields.drop_null()
         if len(fields) == 0:
-            raise ValueError(f"a crowd has none of the rows that were counted\nhint: {THE_SAME_EACH_TIME}")
+            raise ValueError(f"a tile group has none of the rows that were counted\nhint: {THE_SAME_EACH_TIME}")
         field, homes = pickle.loads(fields[0].as_py())
         rows = Batch.of(home, self.columns).listed(self.groups)
         checksums(rows).check(homes.get(tile, Checksums()))
-        return field.smooth(self.partition.blueprint(crowd), c, rows)
+        return field.smooth(self.partition.blueprint(tile_group), c, rows)
 
 
 def checksums(rows: Rows) -> Checksums:
@@ -131,6 +131,6 @@ def joined(key: tuple[Any, ...], partial: pa.Table) -> pa.Table:
     return packed(key[0].as_py(), key[1].as_py(), added)
 
 
-def packed(crowd: int, part: int, added: Added) -> pa.Table:
-    numbers = {"crowd": pa.array([crowd], pa.int32()), "part": pa.array([part], pa.int32())}
+def packed(tile_group: int, part: int, added: Added) -> pa.Table:
+    numbers = {"tile_group": pa.array([tile_group], pa.int32()), "part": pa.array([part], pa.int32())}
     return pa.table({**numbers, "moments": pa.array([pickle.dumps(added)], pa.binary())})

@@ -5,15 +5,15 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::super::bounds::Bounds;
-use super::boxes::{BOXES, Boxes, Rule, leave_out};
-use super::leaves::{LEAF, Near};
+use super::boxes::{BOXES, Boxes, Omission, leave_out};
+use super::leaves::{LEAF, NearLeaves};
+use crate::engine::bounds::Bounds;
 use crate::kernel::Decay;
 use crate::scene::{Cloud, NOWHERE, Scene};
 use crate::simd::arch;
 
 /// Sources of one group, or some of them.
-pub(super) struct Tree {
+pub(crate) struct Tree {
     /// The sources of each leaf: [`LEAF`] of them or fewer.
     leaves: Vec<Range<u32>>,
     /// The boxes of the leaves, boxes around [`BOXES`] of those, up to the root.
@@ -22,7 +22,7 @@ pub(super) struct Tree {
 
 impl Tree {
     /// A tree over the sources in some ranges, which ascend.
-    pub(super) fn over(scene: &Scene, ranges: &[Range<usize>]) -> Self {
+    pub(crate) fn over(scene: &Scene, ranges: &[Range<usize>]) -> Self {
         let dimensions = scene.layout.metric.dimensions();
         let cut = |range: &Range<usize>| {
             let end = range.end as u32;
@@ -43,29 +43,29 @@ impl Tree {
         Self { leaves, levels }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.leaves.is_empty()
     }
 
     /// Walks from the root to the leaves near a box, in ascending order, leaving out what the rule allows; gives what
     /// that carries.
-    pub(super) fn walk<D: Decay<A>, const A: usize>(
+    pub(crate) fn walk<D: Decay<A>, const A: usize>(
         &self,
         decay: D,
         from: &Bounds,
-        rule: Rule,
-        near: &mut Near,
+        omission: Omission,
+        near: &mut NearLeaves,
     ) -> f64 {
         if self.leaves.is_empty() {
             return 0.0;
         }
         let mut carried = [0.0; BOXES];
-        arch().dispatch(Walk::<D, A> { tree: self, decay, from, rule, carried: &mut carried, near });
+        arch().dispatch(Walk::<D, A> { tree: self, decay, from, omission, carried: &mut carried, near });
         carried.iter().sum()
     }
 
     /// Decay and place of the source nearest to a target, `left_out` apart; `None` if there is no other.
-    pub(super) fn nearest<D: Decay<A>, const A: usize>(
+    pub(crate) fn nearest<D: Decay<A>, const A: usize>(
         &self,
         decay: D,
         sources: &Cloud,
@@ -111,9 +111,9 @@ struct Walk<'a, D, const A: usize> {
     tree: &'a Tree,
     decay: D,
     from: &'a Bounds,
-    rule: Rule,
+    omission: Omission,
     carried: &'a mut [f64; BOXES],
-    near: &'a mut Near,
+    near: &'a mut NearLeaves,
 }
 
 /// Most boxes that wait for their turn: those of each level but one, and there are fewer than eleven levels.
@@ -124,7 +124,7 @@ impl<D: Decay<A>, const A: usize> WithSimd for Walk<'_, D, A> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { tree, decay, from, rule, carried, near } = self;
+        let Self { tree, decay, from, omission, carried, near } = self;
         let mut open = [(0_u8, 0_u32); OPEN];
         open[0] = (tree.levels.len() as u8 - 1, 0);
         let mut count = 1;
@@ -132,11 +132,11 @@ impl<D: Decay<A>, const A: usize> WithSimd for Walk<'_, D, A> {
             count -= 1;
             let (level, at) = open[count];
             let boxes = &tree.levels[level as usize][at as usize];
-            let carries = boxes.carries(&boxes.decays(decay, from), rule);
-            leave_out(&carries, rule.little, carried);
+            let carries = boxes.carries(&boxes.decays(decay, from), omission);
+            leave_out(&carries, omission.little, carried);
             let children = at as usize * BOXES;
             if level == 0 {
-                for (k, _) in carries.iter().enumerate().filter(|(_, carries)| **carries > rule.little) {
+                for (k, _) in carries.iter().enumerate().filter(|(_, carries)| **carries > omission.little) {
                     near.push(boxes, k, &tree.leaves[children + k]);
                 }
             } else {
@@ -144,7 +144,7 @@ impl<D: Decay<A>, const A: usize> WithSimd for Walk<'_, D, A> {
                 for (k, carries) in carries.iter().enumerate().rev() {
                     // Written always, counted only if near: no branch to mispredict.
                     open[count] = (level - 1, (children + k) as u32);
-                    count += usize::from(*carries > rule.little);
+                    count += usize::from(*carries > omission.little);
                 }
             }
         }
@@ -162,7 +162,7 @@ fn look<D: Decay<A>, const A: usize>(
 ) {
     let place = |lane: usize| (leaf.start as usize + lane).min(leaf.end as usize - 1);
     let many = std::array::from_fn(|k| std::array::from_fn(|lane| sources.axes[k][place(lane)]));
-    let decays = arch().dispatch(Decays { decay, many: &many, one: target });
+    let decays = arch().dispatch(LeafDecays { decay, many: &many, one: target });
     for (lane, here) in decays.into_iter().enumerate() {
         if here < nearest.0 && place(lane) != left_out as usize {
             *nearest = (here, place(lane));
@@ -171,13 +171,13 @@ fn look<D: Decay<A>, const A: usize>(
 }
 
 /// Decays of the sources of a leaf to one target.
-struct Decays<'a, D, const A: usize> {
+struct LeafDecays<'a, D, const A: usize> {
     decay: D,
     many: &'a [[f64; LEAF]; A],
     one: &'a [f64; A],
 }
 
-impl<D: Decay<A>, const A: usize> WithSimd for Decays<'_, D, A> {
+impl<D: Decay<A>, const A: usize> WithSimd for LeafDecays<'_, D, A> {
     type Output = [f64; LEAF];
 
     #[inline(always)]

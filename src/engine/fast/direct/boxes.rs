@@ -1,38 +1,38 @@
 //! Boxes around sources, eight at a time, and what they can carry to a place.
 
-use super::super::bounds::Bounds;
 use super::leaves::{SMALLEST, power_of_two_above};
+use crate::engine::bounds::Bounds;
 use crate::kernel::Decay;
 
 /// Boxes that are looked at together: two registers of four numbers, one of eight.
-pub(super) const BOXES: usize = 8;
+pub(crate) const BOXES: usize = 8;
 
 /// Some boxes, number by number; spare ones hold nothing and are infinitely far.
 #[derive(Clone)]
-pub(super) struct Boxes {
+pub(crate) struct Boxes {
     low: [[f64; BOXES]; 3],
     high: [[f64; BOXES]; 3],
     /// Logarithm to base 2 of the weight in each box.
-    pub(super) log_mass: [f64; BOXES],
+    pub(crate) log_mass: [f64; BOXES],
 }
 
 /// What a sum may leave out.
 #[derive(Clone, Copy)]
-pub(super) struct Rule {
+pub(crate) struct Omission {
     /// Boxes that carry at most two to this power.
-    pub(super) little: f64,
+    pub(crate) little: f64,
     /// Boxes at this decay or beyond.
-    pub(super) farthest: f64,
+    pub(crate) farthest: f64,
 }
 
 impl Boxes {
-    pub(super) const EMPTY: Self = Self {
+    pub(crate) const EMPTY: Self = Self {
         low: [[f64::INFINITY; BOXES]; 3],
         high: [[f64::NEG_INFINITY; BOXES]; 3],
         log_mass: [f64::NEG_INFINITY; BOXES],
     };
 
-    pub(super) fn new(boxes: impl Iterator<Item = (Bounds, f64)>) -> Self {
+    pub(crate) fn new(boxes: impl Iterator<Item = (Bounds, f64)>) -> Self {
         let mut all = Self::EMPTY;
         for (at, (bounds, log_mass)) in boxes.enumerate() {
             for k in 0..3 {
@@ -45,7 +45,7 @@ impl Boxes {
 
     /// Copies one box of others.
     #[inline(always)]
-    pub(super) fn copy(&mut self, at: usize, others: &Self, other: usize) {
+    pub(crate) fn copy(&mut self, at: usize, others: &Self, other: usize) {
         for k in 0..3 {
             (self.low[k][at], self.high[k][at]) = (others.low[k][other], others.high[k][other]);
         }
@@ -53,7 +53,7 @@ impl Boxes {
     }
 
     /// The box around all.
-    pub(super) fn bounds(&self) -> Bounds {
+    pub(crate) fn bounds(&self) -> Bounds {
         Bounds {
             low: self.low.map(|low| low.into_iter().fold(f64::INFINITY, f64::min)),
             high: self.high.map(|high| high.into_iter().fold(f64::NEG_INFINITY, f64::max)),
@@ -62,7 +62,7 @@ impl Boxes {
 
     /// The least decay from somewhere in `from` to each box.
     #[inline(always)]
-    pub(super) fn decays<D: Decay<A>, const A: usize>(&self, decay: D, from: &Bounds) -> [f64; BOXES] {
+    pub(crate) fn decays<D: Decay<A>, const A: usize>(&self, decay: D, from: &Bounds) -> [f64; BOXES] {
         let mut square = [0.0; BOXES];
         for k in 0..A.min(3) {
             for (at, square) in square.iter_mut().enumerate() {
@@ -76,11 +76,11 @@ impl Boxes {
     /// Logarithms of what boxes at these decays carry at most; less than anything for those that the rule leaves out
     /// because they are far.
     #[inline(always)]
-    pub(super) fn carries(&self, decays: &[f64; BOXES], rule: Rule) -> [f64; BOXES] {
+    pub(crate) fn carries(&self, decays: &[f64; BOXES], omission: Omission) -> [f64; BOXES] {
         let mut carries = [0.0; BOXES];
         for at in 0..BOXES {
             let near = self.log_mass[at] - decays[at];
-            carries[at] = if decays[at] < rule.farthest { near } else { f64::NEG_INFINITY };
+            carries[at] = if decays[at] < omission.farthest { near } else { f64::NEG_INFINITY };
         }
         carries
     }
@@ -88,7 +88,7 @@ impl Boxes {
 
 /// Adds what boxes carry that are left out because it is little.
 #[inline(always)]
-pub(super) fn leave_out(carries: &[f64; BOXES], little: f64, carried: &mut [f64; BOXES]) {
+pub(crate) fn leave_out(carries: &[f64; BOXES], little: f64, carried: &mut [f64; BOXES]) {
     for at in 0..BOXES {
         // Chosen first and raised then: the other way round the compiler makes branches of it.
         carried[at] += power_of_two_above(if carries[at] <= little { carries[at] } else { SMALLEST });

@@ -3,11 +3,11 @@
 use rustc_hash::FxHashSet;
 
 use super::census::{Cell, Census, Count};
-use crate::engine::Cube;
+use crate::engine::CountedCube;
 use crate::space::Metric;
 
 /// Cells, their rows, and whether lattices smooth those that are to be predicted.
-pub(super) struct Ground {
+pub(super) struct CountedCells {
     pub(super) metric: Metric,
     /// Side of the cubes, in the unit of the axes.
     pub(super) side: f64,
@@ -23,7 +23,7 @@ const BYTES_OF_A_CUBE: u64 = 512;
 /// Far more than roundings put a row off the sphere.
 const OFF_THE_SPHERE: f64 = 1e-9;
 
-impl Ground {
+impl CountedCells {
     /// All rows of a census.
     pub(super) fn of(census: &Census) -> Self {
         let cells = census.cells().into_iter().map(|(cell, count)| (cell, count, count.to_predict > 0)).collect();
@@ -49,9 +49,17 @@ impl Ground {
     }
 
     /// The cubes of all groups and their side, small enough beside σ; none if they are too many, or take more bytes than this.
-    pub(super) fn cubes(&self, sigma: f64, weight: impl Fn(Count) -> f64, limit: u64) -> Option<(Vec<Cube>, f64)> {
-        let cube =
-            |(cell, count, read): &(Cell, Count, bool)| Cube { at: cell.cube, targets: *read, weight: weight(*count) };
+    pub(super) fn cubes(
+        &self,
+        sigma: f64,
+        weight: impl Fn(Count) -> f64,
+        limit: u64,
+    ) -> Option<(Vec<CountedCube>, f64)> {
+        let cube = |(cell, count, read): &(Cell, Count, bool)| CountedCube {
+            at: cell.cube,
+            targets: *read,
+            weight: weight(*count),
+        };
         let most = MOST_CUBES.min(usize::try_from(limit / BYTES_OF_A_CUBE).unwrap_or(MOST_CUBES));
         let (mut cubes, mut side) = (merged(self.cells.iter().map(cube).collect()), self.side);
         while self.metric == Metric::Sphere && side > WIDEST_IN_SIGMA * sigma {
@@ -67,7 +75,7 @@ impl Ground {
 }
 
 /// Each cube once: one cube of several groups is one.
-fn merged(mut cubes: Vec<Cube>) -> Vec<Cube> {
+fn merged(mut cubes: Vec<CountedCube>) -> Vec<CountedCube> {
     cubes.sort_unstable_by_key(|cube| cube.at);
     cubes.dedup_by(|later, first| {
         later.at == first.at && {
@@ -80,11 +88,11 @@ fn merged(mut cubes: Vec<Cube>) -> Vec<Cube> {
 }
 
 /// The eight cubes of half the side. Nobody knows which of them has the rows, so none is said to have their weight.
-fn eighths(cube: &Cube) -> impl Iterator<Item = Cube> {
-    let Cube { at, targets, .. } = *cube;
+fn eighths(cube: &CountedCube) -> impl Iterator<Item = CountedCube> {
+    let CountedCube { at, targets, .. } = *cube;
     (0..8).map(move |corner: i64| {
         let at = std::array::from_fn(|k| 2 * at[k] + ((corner >> k) & 1));
-        Cube { at, targets, weight: 0.0 }
+        CountedCube { at, targets, weight: 0.0 }
     })
 }
 
@@ -115,7 +123,7 @@ mod tests {
         let mut wide = Census::new(sigma, Metric::Sphere, 30);
         wide.add(&places, Role::ToPredict).unwrap();
         let width = 100_000.0 / 6_371_008.8;
-        let (cubes, side) = Ground::of(&wide).cubes(width, |count| count.all() as f64, u64::MAX).unwrap();
+        let (cubes, side) = CountedCells::of(&wide).cubes(width, |count| count.all() as f64, u64::MAX).unwrap();
         assert!(side <= 4.0 * width && wide.side() > 8.0 * width);
         let known: FxHashSet<[i64; 3]> = cubes.iter().map(|cube| cube.at).collect();
         assert_eq!(known.len(), cubes.len());

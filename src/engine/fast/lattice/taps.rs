@@ -4,100 +4,40 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::lattice::Key;
-use super::ruler::Ruler;
+use super::blocks::BlockKey;
 use super::window::{MOST_TAPS, Window};
 use crate::kernel::{LANES, Lanes, exp2_minus};
-use crate::scene::Cloud;
 use crate::simd::arch;
 
 /// What it takes to go from points to nodes and back.
-pub(super) struct Taps {
-    pub(super) window: Window,
-    pub(super) shape: Shape,
-    table: Table,
+pub(crate) struct Taps {
+    pub(crate) window: Window,
+    pub(crate) shape: Shape,
+    pub(crate) table: WindowTable,
 }
 
 impl Taps {
-    pub(super) fn new(window: Window) -> Self {
-        Self { window, shape: Shape::of(&window), table: Table::of(&window) }
+    pub(crate) fn new(window: Window) -> Self {
+        Self { window, shape: Shape::of(&window), table: WindowTable::of(&window) }
     }
 
     /// Adds the columns of some places of a block to the nodes around it, one column after another.
-    pub(super) fn spread(&self, spots: &impl Spots, places: Range<usize>, columns: &[&[f64]], nodes: &mut [f64]) {
-        let work = Spread { taps: self, spots, places, columns, nodes };
-        arch().dispatch(Wide { width: self.shape.width, work });
+    pub(crate) fn spread(&self, loader: &impl LoadPoints, places: Range<usize>, columns: &[&[f64]], nodes: &mut [f64]) {
+        let work = SpreadTaps { taps: self, loader, places, columns, nodes };
+        arch().dispatch(ForWidth { width: self.shape.width, work });
     }
 
     /// Reads the nodes around a block at its places: for each place one value of each column.
-    pub(super) fn read(&self, spots: &impl Spots, places: Range<usize>, nodes: &[f64], values: &mut [f64]) {
-        let work = Read { taps: self, spots, places, nodes, values };
-        arch().dispatch(Wide { width: self.shape.width, work });
+    pub(crate) fn read(&self, loader: &impl LoadPoints, places: Range<usize>, nodes: &[f64], values: &mut [f64]) {
+        let work = ReadTaps { taps: self, loader, places, nodes, values };
+        arch().dispatch(ForWidth { width: self.shape.width, work });
     }
 }
 
 /// Places of one block.
-pub(super) trait Spots {
+pub(crate) trait LoadPoints {
     /// Loads at most [`LANES`] of them, with the weights of so many nodes along the last axis.
-    fn load<S: Simd, const WIDTH: usize>(&self, taps: &Taps, places: &Range<usize>, points: &mut Points);
-}
-
-/// Places of the plane, or of space.
-pub(super) struct Plain<'a> {
-    pub(super) ruler: &'a Ruler,
-    pub(super) key: &'a Key,
-    pub(super) cloud: &'a Cloud,
-}
-
-impl Spots for Plain<'_> {
-    #[inline(always)]
-    fn load<S: Simd, const WIDTH: usize>(&self, taps: &Taps, places: &Range<usize>, points: &mut Points) {
-        points.start(places.len());
-        for k in 0..taps.window.dimensions {
-            let axis = 3 - taps.window.dimensions + k;
-            let positions = self.ruler.positions(self.cloud, self.key, k, places, taps.window.nodes);
-            let within = points.locate(taps, axis, &positions);
-            if axis == 2 {
-                taps.table.by_point::<S, WIDTH>(&within, &mut points.along);
-            } else {
-                taps.table.by_node::<S>(taps.shape.rows_touched(axis), &within, &mut points.across[axis]);
-            }
-        }
-    }
-}
-
-/// Places of a chart, where each has windows of its own width.
-pub(super) struct Charted<'a> {
-    /// Where they are in their block, in nodes.
-    pub(super) positions: [&'a [f64]; 2],
-    /// How fast their windows decay, to base 2, in nodes.
-    pub(super) decays: &'a [f64],
-}
-
-impl Spots for Charted<'_> {
-    #[inline(always)]
-    fn load<S: Simd, const WIDTH: usize>(&self, taps: &Taps, places: &Range<usize>, points: &mut Points) {
-        points.start(places.len());
-        let lanes = |values: &[f64]| {
-            let mut lanes = [0.0; LANES];
-            lanes.iter_mut().zip(&values[places.clone()]).for_each(|(lane, value)| *lane = *value);
-            lanes
-        };
-        let decays = lanes(self.decays);
-        let [first, second] = self.positions.map(lanes);
-        let within = points.locate(taps, 1, &first);
-        for (j, out) in points.across[1].iter_mut().enumerate().take(taps.shape.rows_touched(1)) {
-            for lane in 0..LANES {
-                out[lane] = taps.table.own::<S>(j, decays[lane], within[lane]);
-            }
-        }
-        let within = points.locate(taps, 2, &second);
-        for lane in 0..LANES {
-            for j in 0..WIDTH {
-                points.along[lane][j] = taps.table.own::<S>(j, decays[lane], within[lane]);
-            }
-        }
-    }
+    fn load<S: Simd, const WIDTH: usize>(&self, taps: &Taps, places: &Range<usize>, points: &mut PointLanes);
 }
 
 /// Rows of nodes that are kept in registers together: with two registers for each, enough for additions not to wait for
@@ -107,9 +47,9 @@ const ROWS: usize = 4;
 /// Nodes around a block: along the first, second and third axis, the second with room for whole sets of [`ROWS`], the
 /// third with room for whole registers.
 #[derive(Clone, Copy)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// Blocks along each axis.
-    pub(super) blocks: usize,
+    pub(crate) blocks: usize,
     extent: [usize; 3],
     taps: [usize; 3],
     width: usize,
@@ -126,12 +66,12 @@ impl Shape {
         Self { blocks, extent, taps: std::array::from_fn(taps), width }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.extent.iter().product()
     }
 
     /// Rows along one of the first two axes that a point touches, and spare ones to make whole sets.
-    fn rows_touched(&self, axis: usize) -> usize {
+    pub(crate) fn rows_touched(&self, axis: usize) -> usize {
         self.taps[axis].next_multiple_of(ROWS)
     }
 
@@ -141,7 +81,7 @@ impl Shape {
     }
 
     /// Rows of the last axis that belong to one block: where they are in the block and in the surroundings.
-    pub(super) fn rows(&self, nodes: usize, dimensions: usize, step: Key) -> impl Iterator<Item = (usize, usize)> {
+    pub(crate) fn rows(&self, nodes: usize, dimensions: usize, step: BlockKey) -> impl Iterator<Item = (usize, usize)> {
         let extent = self.extent;
         let count = move |axis: usize| if axis < 3 - dimensions { 1 } else { nodes };
         (0..count(0)).flat_map(move |a| {
@@ -155,7 +95,7 @@ impl Shape {
 
 /// The outer Gaussian at the nodes around a point, from two exponentials:
 /// `exp(−α(k − y)²) = exp(−αk²) · exp(−αy² − αy(T − 1)) · exp(2αy)^j`, `k = j − (T − 1)/2`.
-struct Table {
+pub(crate) struct WindowTable {
     /// `exp(−αk²)`, zero beyond the taps.
     at_nodes: [f64; MOST_TAPS],
     /// One, and zero beyond the taps.
@@ -167,7 +107,7 @@ struct Table {
     span: f64,
 }
 
-impl Table {
+impl WindowTable {
     fn of(window: &Window) -> Self {
         let span = (window.taps - 1) as f64;
         let alpha = 0.5 * window.step * window.step / window.outer;
@@ -196,14 +136,14 @@ impl Table {
 
     /// The weight of one node for a point whose window decays in its own way.
     #[inline(always)]
-    fn own<S: Simd>(&self, node: usize, decay: f64, within: f64) -> f64 {
+    pub(crate) fn own<S: Simd>(&self, node: usize, decay: f64, within: f64) -> f64 {
         let distance = self.nodes[node] - within;
         self.inside[node] * exp2_minus::<S>(decay * (distance * distance))
     }
 
     /// Weights of `taps` nodes, for each node those of all points.
     #[inline(always)]
-    fn by_node<S: Simd>(&self, taps: usize, within: &Lanes, out: &mut [Lanes; MOST_TAPS]) {
+    pub(crate) fn by_node<S: Simd>(&self, taps: usize, within: &Lanes, out: &mut [Lanes; MOST_TAPS]) {
         let (mut power, ratio) = self.exponentials::<S>(within);
         for (out, at_node) in out.iter_mut().zip(&self.at_nodes).take(taps) {
             for lane in 0..LANES {
@@ -215,7 +155,7 @@ impl Table {
 
     /// Weights of nodes, for each point those of all nodes.
     #[inline(always)]
-    fn by_point<S: Simd, const WIDTH: usize>(&self, within: &Lanes, out: &mut [[f64; MOST_TAPS]; LANES]) {
+    pub(crate) fn by_point<S: Simd, const WIDTH: usize>(&self, within: &Lanes, out: &mut [[f64; MOST_TAPS]; LANES]) {
         let (first, ratio) = self.exponentials::<S>(within);
         for lane in 0..LANES {
             let z = ratio[lane];
@@ -233,16 +173,16 @@ impl Table {
 }
 
 /// Sixteen points of one block: the first node that each touches, and the weights of its nodes.
-pub(super) struct Points {
+pub(crate) struct PointLanes {
     count: usize,
     corners: [usize; LANES],
     /// Weights along the first two axes, for each node those of all points; one node of weight one where there is no axis.
-    across: [[Lanes; MOST_TAPS]; 2],
+    pub(crate) across: [[Lanes; MOST_TAPS]; 2],
     /// Weights along the third, for each point those of all nodes.
-    along: [[f64; MOST_TAPS]; LANES],
+    pub(crate) along: [[f64; MOST_TAPS]; LANES],
 }
 
-impl Points {
+impl PointLanes {
     fn new() -> Box<Self> {
         let mut across = [[[0.0; LANES]; MOST_TAPS]; 2];
         for nodes in &mut across {
@@ -253,14 +193,14 @@ impl Points {
 
     /// So many other points.
     #[inline(always)]
-    fn start(&mut self, count: usize) {
+    pub(crate) fn start(&mut self, count: usize) {
         self.count = count;
         self.corners = [0; LANES];
     }
 
     /// Takes their positions along the next axis; gives where they are within their cells.
     #[inline(always)]
-    fn locate(&mut self, taps: &Taps, axis: usize, positions: &Lanes) -> Lanes {
+    pub(crate) fn locate(&mut self, taps: &Taps, axis: usize, positions: &Lanes) -> Lanes {
         let mut within = [0.0; LANES];
         for lane in 0..LANES {
             let first = positions[lane] as i32;
@@ -288,12 +228,12 @@ trait WithWidth {
 }
 
 /// Such work for a width that is known only now.
-struct Wide<W> {
+struct ForWidth<W> {
     width: usize,
     work: W,
 }
 
-impl<W: WithWidth> WithSimd for Wide<W> {
+impl<W: WithWidth> WithSimd for ForWidth<W> {
     type Output = ();
 
     #[inline(always)]
@@ -327,23 +267,23 @@ fn products<S: Simd>(simd: S, a: &Lanes, b: &Lanes) -> Lanes {
     products
 }
 
-struct Spread<'a, P> {
+struct SpreadTaps<'a, P> {
     taps: &'a Taps,
-    spots: &'a P,
+    loader: &'a P,
     places: Range<usize>,
     columns: &'a [&'a [f64]],
     nodes: &'a mut [f64],
 }
 
-impl<P: Spots> WithWidth for Spread<'_, P> {
+impl<P: LoadPoints> WithWidth for SpreadTaps<'_, P> {
     #[inline(always)]
     fn run<S: Simd, const WIDTH: usize, const TOGETHER: usize>(self, simd: S) {
         let shape = &self.taps.shape;
-        let mut points = Points::new();
+        let mut points = PointLanes::new();
         let mut weights = [[0.0; LANES]; MOST_TAPS];
         for start in self.places.clone().step_by(LANES) {
             let places = start..self.places.end.min(start + LANES);
-            self.spots.load::<S, WIDTH>(self.taps, &places, &mut points);
+            self.loader.load::<S, WIDTH>(self.taps, &places, &mut points);
             for (column, nodes) in self.columns.iter().zip(self.nodes.chunks_exact_mut(shape.len())) {
                 let mut values = [0.0; LANES];
                 values[..places.len()].copy_from_slice(&column[places.clone()]);
@@ -398,24 +338,24 @@ fn add_to_rows<S: Simd, const WIDTH: usize, const TOGETHER: usize>(
 /// Points that read the same nodes together.
 const READERS: usize = 4;
 
-struct Read<'a, P> {
+struct ReadTaps<'a, P> {
     taps: &'a Taps,
-    spots: &'a P,
+    loader: &'a P,
     places: Range<usize>,
     nodes: &'a [f64],
     values: &'a mut [f64],
 }
 
-impl<P: Spots> WithWidth for Read<'_, P> {
+impl<P: LoadPoints> WithWidth for ReadTaps<'_, P> {
     #[inline(always)]
     fn run<S: Simd, const WIDTH: usize, const TOGETHER: usize>(self, simd: S) {
         let shape = &self.taps.shape;
-        let mut points = Points::new();
+        let mut points = PointLanes::new();
         let columns = self.nodes.len() / shape.len();
         let blocks = self.places.clone().step_by(LANES).zip(self.values.chunks_mut(LANES * columns));
         for (start, values) in blocks {
             let places = start..self.places.end.min(start + LANES);
-            self.spots.load::<S, WIDTH>(self.taps, &places, &mut points);
+            self.loader.load::<S, WIDTH>(self.taps, &places, &mut points);
             for (column, nodes) in self.nodes.chunks_exact(shape.len()).enumerate() {
                 for (corner, cell) in points.cells() {
                     let mut first = cell.start;
@@ -443,7 +383,7 @@ fn read_rows<S: Simd, const WIDTH: usize, const TOGETHER: usize, const POINTS: u
     simd: S,
     shape: &Shape,
     nodes: &[f64],
-    points: &Points,
+    points: &PointLanes,
     first: usize,
 ) -> [f64; POINTS] {
     let zero = simd.splat_f64s(0.0);

@@ -13,94 +13,45 @@
 //! differences times polynomials in α + β and p. As Chebyshev sums the polynomials have few large terms, those of a low degree; with
 //! all others dropped, what is left are sets of products αⁱβʲ with i, j < M: M sets of columns at the sources, M at the targets.
 //!
-//! *The bound.* With Laguerre's polynomials, `f⁽ᵐ⁾/m! = ± Lₘ(x) e⁻ˣ / (S + ν)ᵐ⁺¹`, `x = r² / 2(S + ν)`. Errors are measured by √K + κK ([`Yardstick`]), and
+//! *The bound.* With Laguerre's polynomials, `f⁽ᵐ⁾/m! = ± Lₘ(x) e⁻ˣ / (S + ν)ᵐ⁺¹`, `x = r² / 2(S + ν)`. Errors are measured by √K + κK ([`ErrorNorm`]), and
 //! `|Lₘ(x)| e⁻ˣ ≤ Cₘ (exp(−x/2) + κ exp(−x))` with a constant that is found by looking: at most one, and a hundredth for m = 1 and κ of
 //! some hundreds. So divided differences of order m, and the remainder with m = n, are small multiples of √K + κK.
 
 use std::f64::consts::PI;
 use std::ops::RangeBounds;
 
-use serde::{Deserialize, Serialize};
-
+use super::error_norm::{ErrorNorm, MOST_ORDERS};
 use super::mixture::Mixture;
-use super::window::Load;
-use super::yardstick::{MOST_ORDERS, Yardstick};
-
-/// What the lattice is to compute: Gaussians of some variances, each between every two sets of columns with a weight.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Terms {
-    /// Sets of columns at either end.
-    pub(super) sets: usize,
-    pub(super) parts: Vec<Part>,
-}
-
-/// One Gaussian of the lattice.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Part {
-    pub(super) variance: f64,
-    /// The weight from set i of the sources to set j of the targets, j fastest.
-    pub(super) weights: Vec<f64>,
-}
-
-impl Terms {
-    /// The Gaussian of variance one itself.
-    pub(super) fn gaussian() -> Self {
-        Self { sets: 1, parts: vec![Part { variance: 1.0, weights: vec![1.0] }] }
-    }
-
-    /// The variance of the only Gaussian, if it is that.
-    pub(super) fn single(&self) -> Option<f64> {
-        match self.parts.as_slice() {
-            [part] if part.weights == [1.0] => Some(part.variance),
-            _ => None,
-        }
-    }
-
-    pub(super) fn load(&self) -> Load {
-        Load { point: self.sets as f64, node: (self.sets * self.parts.len()) as f64 }
-    }
-
-    /// Total size of the weights for |α| and |β| up to `slant`, all sets taken positive.
-    fn size(&self, slant: f64) -> f64 {
-        let size = |(at, x): (usize, &f64)| x.abs() * slant.powi((at / self.sets + at % self.sets) as i32);
-        self.parts.iter().flat_map(|part| part.weights.iter().enumerate()).map(size).sum()
-    }
-
-    /// Smallest and largest variance.
-    pub(super) fn variances(&self) -> (f64, f64) {
-        let variances = self.parts.iter().map(|part| part.variance);
-        (variances.clone().fold(f64::INFINITY, f64::min), variances.fold(0.0, f64::max))
-    }
-}
+use crate::engine::fast::lattice::{GaussianPart, Terms};
 
 /// Where a chart is used.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Extent {
+pub(crate) struct Extent {
     /// σ in radians.
-    pub(super) sigma: f64,
+    pub(crate) sigma: f64,
     /// Bound of |α| and |β|; not zero.
-    pub(super) slant: f64,
+    pub(crate) scale_offset: f64,
     /// Farthest from the centre that a point is, in the plane of the chart.
-    pub(super) radius: f64,
+    pub(crate) radius: f64,
 }
 
 /// Terms with what can be said about them.
 #[derive(Clone, Debug)]
-pub(super) struct Expansion {
-    pub(super) terms: Terms,
-    /// Error as a multiple of the yardstick.
-    pub(super) miss: f64,
+pub(crate) struct Expansion {
+    pub(crate) terms: Terms,
+    /// Error as a multiple of the norm.
+    pub(crate) miss: f64,
     /// Total size of the Gaussians at distance zero.
-    pub(super) amount: f64,
+    pub(crate) amount: f64,
     /// The Gaussians, all taken positive, add up to at most `near · K + far · √K`.
-    pub(super) near: f64,
-    pub(super) far: f64,
+    pub(crate) near: f64,
+    pub(crate) far: f64,
     /// How many times more it is when the sets that a Gaussian comes in are all taken positive.
-    pub(super) in_all: f64,
+    pub(crate) in_all: f64,
     /// A bound on kernel and Gaussians together where the above was not shown.
-    pub(super) beyond: f64,
+    pub(crate) beyond: f64,
     /// √K is at least a Gaussian of the chord of this variance, in σ².
-    pub(super) root: f64,
+    pub(crate) root: f64,
 }
 
 /// Most sets of columns: with more, smaller charts are cheaper.
@@ -109,10 +60,10 @@ const MOST_SETS: usize = 4;
 const NEAR: f64 = 15.0;
 
 impl Expansion {
-    /// The kernel of a chart, a mixture of chords, to within `miss` yardsticks, with as few sets as possible and then as few Gaussians; `None` if it
+    /// The kernel of a chart, a mixture of chords, to within `miss` norms, with as few sets as possible and then as few Gaussians; `None` if it
     /// takes too many.
-    pub(super) fn new(extent: &Extent, mixture: &Mixture, yardstick: &Yardstick, miss: f64) -> Option<Self> {
-        let region = Region::new(extent, yardstick, mixture)?;
+    pub(crate) fn new(extent: &Extent, mixture: &Mixture, norm: &ErrorNorm, miss: f64) -> Option<Self> {
+        let region = Region::new(extent, norm, mixture)?;
         let parts = (1..=MOST_ORDERS).find(|parts| mixture.miss + region.remainder(mixture, *parts) <= 0.85 * miss)?;
         (1..=MOST_SETS)
             .map(|sets| region.expand(mixture, sets, parts.max(sets)))
@@ -122,9 +73,9 @@ impl Expansion {
 
 /// The range of what an expansion is a function of, for pairs that are not too far apart.
 struct Region<'a> {
-    yardstick: &'a Yardstick,
+    norm: &'a ErrorNorm,
     sigma: f64,
-    slant: f64,
+    scale_offset: f64,
     /// Middle and half width of the range of p.
     product: (f64, f64),
     /// Range of ν.
@@ -134,50 +85,50 @@ struct Region<'a> {
 }
 
 impl<'a> Region<'a> {
-    fn new(extent: &Extent, yardstick: &'a Yardstick, mixture: &Mixture) -> Option<Self> {
-        let slant = extent.slant;
+    fn new(extent: &Extent, norm: &'a ErrorNorm, mixture: &Mixture) -> Option<Self> {
+        let scale_offset = extent.scale_offset;
         // |α − β| for the farthest pairs: the difference of squared radii, and distances in the chart are at most
-        // (1 + slant) A times chords.
-        let apart = 0.5 * extent.radius * mixture.farthest * (1.0 + slant);
-        let (low, high) = (-(0.25 * apart * apart).min(slant * slant), slant * slant);
-        let corners = [-2.0 * slant, 2.0 * slant].into_iter().flat_map(|sum| [(sum, low), (sum, high)]);
+        // (1 + `scale_offset`) A times chords.
+        let apart = 0.5 * extent.radius * mixture.farthest * (1.0 + scale_offset);
+        let (low, high) = (-(0.25 * apart * apart).min(scale_offset * scale_offset), scale_offset * scale_offset);
+        let corners = [-2.0 * scale_offset, 2.0 * scale_offset].into_iter().flat_map(|sum| [(sum, low), (sum, high)]);
         let nus = || corners.clone().flat_map(|(sum, p)| mixture.parts.iter().map(move |part| nu(part.1, sum, p)));
         let nu = (nus().fold(f64::INFINITY, f64::min), nus().fold(f64::NEG_INFINITY, f64::max));
         let product = (0.5 * (low + high), 0.5 * (high - low));
-        let region = Self { yardstick, sigma: extent.sigma, slant, product, nu, farthest: mixture.farthest };
+        let region = Self { norm, sigma: extent.sigma, scale_offset, product, nu, farthest: mixture.farthest };
         (region.narrowest() > 0.25).then_some(region)
     }
 
     /// The least S + ν.
     fn narrowest(&self) -> f64 {
-        1.0 - 2.0 * self.slant + self.nu.0
+        1.0 - 2.0 * self.scale_offset + self.nu.0
     }
 
     fn expand(&self, mixture: &Mixture, sets: usize, parts: usize) -> Expansion {
         let (centre, half) = (0.5 * (self.nu.0 + self.nu.1), 0.5 * (self.nu.1 - self.nu.0));
         let nodes: Vec<f64> = (0..parts).map(|k| centre + half * chebyshev_node(k, parts)).collect();
-        let mut weights = vec![Chebyshev::zero(parts); parts];
+        let mut weights = vec![ChebyshevSeries::zero(parts); parts];
         let mut dropped = 0.0;
         for order in 0..parts {
-            let newton = Chebyshev::of(parts, |s, u| self.newton(mixture, &nodes[..order], s, u));
-            dropped += newton.size(sets..) * self.yardstick.laguerre(order) / self.narrowest().powi(order as i32 + 1);
+            let newton = ChebyshevSeries::of(parts, |s, u| self.newton(mixture, &nodes[..order], s, u));
+            dropped += newton.size(sets..) * self.norm.laguerre(order) / self.narrowest().powi(order as i32 + 1);
             for k in 0..=order {
                 let others = nodes[..=order].iter().enumerate().filter(|(j, _)| *j != k);
                 weights[k].add(others.map(|(_, node)| nodes[k] - node).product::<f64>().recip(), &newton);
             }
         }
-        let miss = mixture.miss + self.remainder(mixture, parts) + self.in_yardsticks(dropped);
+        let miss = mixture.miss + self.remainder(mixture, parts) + self.in_norms(dropped);
         let kept: f64 = weights.iter().map(|weight| weight.size(..sets)).sum();
         let left: f64 = weights.iter().map(|weight| weight.size(sets..)).sum();
         let amount = kept.min(lebesgue(parts) * size(mixture) + left);
-        let polynomials = weights.iter().map(|weight| weight.in_points(sets, self.slant, self.product));
-        let part = |(node, weights): (&f64, Polynomial)| Part { variance: 1.0 + node, weights: weights.0 };
+        let polynomials = weights.iter().map(|weight| weight.in_points(sets, self.scale_offset, self.product));
+        let part = |(node, weights): (&f64, Polynomial)| GaussianPart { variance: 1.0 + node, weights: weights.0 };
         self.bounded(Terms { sets, parts: nodes.iter().zip(polynomials).map(part).collect() }, miss, amount)
     }
 
-    /// Newton's polynomial over some nodes, added up over the mixture, at `α + β = 2 · slant · s` and `p` at `u` of its range.
+    /// Newton's polynomial over some nodes, added up over the mixture, at `α + β = 2 · scale_offset · s` and `p` at `u` of its range.
     fn newton(&self, mixture: &Mixture, nodes: &[f64], s: f64, u: f64) -> f64 {
-        let (sum, p) = (2.0 * self.slant * s, self.product.0 + self.product.1 * u);
+        let (sum, p) = (2.0 * self.scale_offset * s, self.product.0 + self.product.1 * u);
         let term = |(weight, variance): &(f64, f64)| {
             let nu = nu(*variance, sum, p);
             weight * variance * nodes.iter().map(|node| nu - node).product::<f64>()
@@ -185,48 +136,46 @@ impl<'a> Region<'a> {
         mixture.parts.iter().map(term).sum()
     }
 
-    /// The error of the interpolation at so many nodes, in yardsticks.
+    /// The error of the interpolation at so many nodes, in norms.
     fn remainder(&self, mixture: &Mixture, parts: usize) -> f64 {
         let half = 0.5 * (self.nu.1 - self.nu.0);
         let product = 2.0 * (0.5 * half).powi(parts as i32);
-        self.in_yardsticks(
-            size(mixture) * product * self.yardstick.laguerre(parts) / self.narrowest().powi(parts as i32 + 1),
-        )
+        self.in_norms(size(mixture) * product * self.norm.laguerre(parts) / self.narrowest().powi(parts as i32 + 1))
     }
 
-    /// So many times `(S + p) (exp(−x/2) + κ exp(−x))`, `x = r² / 2(S + ν)`, in yardsticks.
-    fn in_yardsticks(&self, factor: f64) -> f64 {
+    /// So many times `(S + p) (exp(−x/2) + κ exp(−x))`, `x = r² / 2(S + ν)`, in norms.
+    fn in_norms(&self, factor: f64) -> f64 {
         // With `exp(−x/2) = τ√K` it is `τ√K + κτ²K`. Up to the near arc τ² is a bound, and beyond the second part is at most its share.
         let near_arc = (2.0 * NEAR).sqrt() * self.sigma;
         let (near, far) = (self.tilt(near_arc.min(self.farthest)), self.tilt(self.farthest));
-        let length = self.yardstick.per_root((-0.5 * NEAR).exp());
+        let length = self.norm.per_root((-0.5 * NEAR).exp());
         let beyond = if near_arc < self.farthest { far * (1.0 + (1.0 - 1.0 / length) * (far - 1.0)) } else { 0.0 };
-        factor * (1.0 + self.slant).powi(2) * (near * near).max(beyond)
+        factor * (1.0 + self.scale_offset).powi(2) * (near * near).max(beyond)
     }
 
     /// How many times larger than √K `exp(−r² / 4(S + ν))` gets up to an arc; at least one, and growing with the arc.
     fn tilt(&self, arc: f64) -> f64 {
         let lowest = self.product.0 - self.product.1;
         let chord = 2.0 * (0.5 * arc).sin();
-        let narrower = (1.0 - 2.0 * self.slant + lowest) / (1.0 - 2.0 * self.slant + self.nu.1);
+        let narrower = (1.0 - 2.0 * self.scale_offset + lowest) / (1.0 - 2.0 * self.scale_offset + self.nu.1);
         (0.25 * (arc * arc - chord * chord * narrower.min(1.0)) / self.sigma.powi(2)).exp()
     }
 
     /// Terms whose weights, for one pair of points, add up to `weights` in size.
     fn bounded(&self, terms: Terms, miss: f64, weights: f64) -> Expansion {
-        let least = 1.0 - 2.0 * self.slant;
+        let least = 1.0 - 2.0 * self.scale_offset;
         let (narrowest, widest) = terms.variances();
         // How much larger a term is at distance zero than its weight, and how much wider than the kernel of chords, for p not
         // below this.
-        let higher = (least + self.slant * self.slant) / (least + narrowest - 1.0);
+        let higher = (least + self.scale_offset * self.scale_offset) / (least + narrowest - 1.0);
         let wider = |p: f64| ((least + widest - 1.0) / (least + p)).max(1.0);
         let per_chord = |arc: f64| (0.5 * arc / (0.5 * arc).sin()).powi(2);
         let near = per_chord((2.0 * NEAR).sqrt() * self.sigma);
         let far = per_chord(self.farthest);
         let here = wider(self.product.0 - self.product.1);
         let last = 0.5 * (self.farthest / self.sigma).powi(2);
-        let in_all = higher.max(1.0) * terms.size(self.slant);
-        let last_terms = in_all * (-last / far / wider(-self.slant * self.slant)).exp();
+        let in_all = higher.max(1.0) * terms.size(self.scale_offset);
+        let last_terms = in_all * (-last / far / wider(-self.scale_offset * self.scale_offset)).exp();
         let whole_sphere = self.farthest >= PI;
         let amount = higher.max(1.0) * weights;
         Expansion {
@@ -263,13 +212,13 @@ fn chebyshev_node(k: usize, count: usize) -> f64 {
 
 /// A polynomial of two variables within ±1 as a sum of products of Chebyshev polynomials.
 #[derive(Clone)]
-struct Chebyshev {
+struct ChebyshevSeries {
     count: usize,
     /// The second variable fastest.
     coefficients: Vec<f64>,
 }
 
-impl Chebyshev {
+impl ChebyshevSeries {
     fn zero(count: usize) -> Self {
         Self { count, coefficients: vec![0.0; count * count] }
     }
@@ -301,11 +250,11 @@ impl Chebyshev {
     }
 
     /// The terms below a degree as a polynomial in α and β.
-    fn in_points(&self, degree: usize, slant: f64, product: (f64, f64)) -> Polynomial {
+    fn in_points(&self, degree: usize, scale_offset: f64, product: (f64, f64)) -> Polynomial {
         let mut first = Polynomial::zero(degree);
         let mut second = Polynomial::zero(degree);
         if degree > 1 {
-            let half = 0.5 / slant;
+            let half = 0.5 / scale_offset;
             (first.0[1], first.0[degree]) = (half, half);
             (second.0[0], second.0[degree + 1]) = (-product.0 / product.1, 1.0 / product.1);
         }
@@ -372,12 +321,12 @@ mod tests {
     /// A chart of so many kilometres for σ in kilometres.
     fn extent(sigma: f64, radius: f64) -> Extent {
         let tangent = (0.5 * radius / RADIUS_KM).tan();
-        let slant = 0.5 * tangent * tangent / (1.0 + 0.5 * tangent * tangent);
-        Extent { sigma: sigma / RADIUS_KM, slant, radius: 2.0 * tangent }
+        let scale_offset = 0.5 * tangent * tangent / (1.0 + 0.5 * tangent * tangent);
+        Extent { sigma: sigma / RADIUS_KM, scale_offset, radius: 2.0 * tangent }
     }
 
-    fn expansion(extent: &Extent, yardstick: &Yardstick, miss: f64) -> Option<Expansion> {
-        Expansion::new(extent, &Mixture::of_arcs(extent.sigma, yardstick, 0.7 * miss)?, yardstick, miss)
+    fn expansion(extent: &Extent, norm: &ErrorNorm, miss: f64) -> Option<Expansion> {
+        Expansion::new(extent, &Mixture::of_arcs(extent.sigma, norm, 0.7 * miss)?, norm, miss)
     }
 
     /// What the terms give between two points of a chart, the size of the Gaussians, and of all terms.
@@ -405,13 +354,13 @@ mod tests {
             [(0.1, 50.0), (1.0, 1000.0), (10.0, 2900.0), (100.0, 1500.0), (100.0, 2900.0), (300.0, 2500.0)]
         {
             for (miss, near) in [(1e-5, 0.0), (1e-8, 0.0), (1e-8, 30.0), (1e-10, 0.0), (1e-10, 500.0), (1e-12, 0.0)] {
-                let (extent, yardstick) = (extent(sigma, radius), Yardstick::new(near));
-                let Some(expansion) = expansion(&extent, &yardstick, miss) else {
+                let (extent, norm) = (extent(sigma, radius), ErrorNorm::new(near));
+                let Some(expansion) = expansion(&extent, &norm, miss) else {
                     assert!(sigma > 99.0 || miss < 1e-11, "{sigma} km to {miss:e} takes too many terms");
                     continue;
                 };
                 // Two points on a ray of the chart or across it, from its centre to its edge.
-                let scale = |z: f64| (1.0 + 0.25 * z * z) * (1.0 - extent.slant) - 1.0;
+                let scale = |z: f64| (1.0 + 0.25 * z * z) * (1.0 - extent.scale_offset) - 1.0;
                 for i in 0..40 {
                     let z = extent.radius * f64::from(i) / 39.0;
                     for k in 0..400 {
@@ -423,9 +372,10 @@ mod tests {
                         let apart = if i % 2 == 0 { z - (z - distance) } else { distance };
                         let (alpha, beta) = (scale(z), scale(other));
                         assert!(
-                            alpha.abs() <= extent.slant * (1.0 + 1e-12) && beta.abs() <= extent.slant * (1.0 + 1e-12)
+                            alpha.abs() <= extent.scale_offset * (1.0 + 1e-12)
+                                && beta.abs() <= extent.scale_offset * (1.0 + 1e-12)
                         );
-                        let square = (apart * (1.0 - extent.slant) / extent.sigma).powi(2);
+                        let square = (apart * (1.0 - extent.scale_offset) / extent.sigma).powi(2);
                         let chord = (square / ((1.0 + alpha) * (1.0 + beta))).sqrt() * extent.sigma;
                         let arc = 2.0 * (0.5 * chord).asin();
                         let kernel = (-0.5 * (arc / extent.sigma).powi(2)).exp();
@@ -452,7 +402,7 @@ mod tests {
     #[test]
     fn large_charts_take_more_sets_than_small_ones() {
         let size = |sigma: f64, radius: f64, near: f64| {
-            expansion(&extent(sigma, radius), &Yardstick::new(near), 3e-10)
+            expansion(&extent(sigma, radius), &ErrorNorm::new(near), 3e-10)
                 .map(|found| (found.terms.sets, found.terms.parts.len()))
         };
         assert_eq!(size(0.1, 50.0, 0.0), Some((1, 1)));

@@ -6,26 +6,26 @@ use std::ops::Range;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
+use super::cells::CountedCells;
 use super::census::{Cell, Census, Count};
 use super::checksum::Checksums;
-use super::cut::Draft;
-use super::ground::Ground;
-use super::wide::Blueprint;
+use super::cut::TileDraft;
+use super::moments::Blueprint;
 use crate::smoother::SHARE_BEYOND;
 use crate::space::Sigma;
 
 /// Tiles that share their sources: every row within reach is in one of them, the moments of all together make the field by which each smooths the rows
 /// that are at home in it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Crowd {
+pub struct TileGroup {
     first: u32,
     tiles: u32,
     counted: Checksums,
     blueprint: Blueprint,
 }
 
-impl Crowd {
-    pub(super) fn new(first: u32, draft: &Draft, counted: Checksums, blueprint: Blueprint) -> Self {
+impl TileGroup {
+    pub(super) fn new(first: u32, draft: &TileDraft, counted: Checksums, blueprint: Blueprint) -> Self {
         Self { first, tiles: draft.parts as u32, counted, blueprint }
     }
 
@@ -53,11 +53,11 @@ impl Crowd {
     }
 }
 
-/// Bytes that the lattices of a crowd may take: on many machines they travel, and one message takes some hundred megabytes at most.
+/// Bytes that the lattices of a tile group may take: on many machines they travel, and one message takes some hundred megabytes at most.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// What lattices of crowds are laid out with.
-pub(super) struct Lattices<'a> {
+/// What lattices of tile groups are laid out with.
+pub(super) struct GroupLattices<'a> {
     pub(super) census: &'a Census,
     pub(super) cells: &'a [(Cell, Count)],
     pub(super) sigma: Sigma,
@@ -69,27 +69,31 @@ pub(super) struct Lattices<'a> {
     pub(super) limit: u64,
 }
 
-impl Lattices<'_> {
+impl GroupLattices<'_> {
     /// Lattices for the rows within reach of some homes, of which those at home are smoothed; none if there are none that certify them, or they take
     /// too much.
-    pub(super) fn over(&self, draft: &Draft, beyond: impl Fn(f64) -> f64) -> Option<Blueprint> {
-        let (ground, limit) = (self.ground(draft), self.limit.min(MOST_BYTES));
-        let count = ground.count();
+    pub(super) fn over(&self, draft: &TileDraft, beyond: impl Fn(f64) -> f64) -> Option<Blueprint> {
+        let (counted_cells, limit) = (self.counted_cells(draft), self.limit.min(MOST_BYTES));
+        let count = counted_cells.count();
         let inside = count.to_predict as f64 + self.label_weight * count.labelled as f64;
         // What lies beyond has its own part of the tolerance.
         let tolerance = self.tolerance * (1.0 - SHARE_BEYOND);
-        let blueprint = Blueprint::over(&ground, self.sigma, self.label_weight, tolerance, self.ranges, limit)?;
+        let blueprint = Blueprint::over(&counted_cells, self.sigma, self.label_weight, tolerance, self.ranges, limit)?;
         let blueprint = blueprint.with_beyond(beyond(inside));
-        if self.n_effective { blueprint.with_squares(&ground, limit) } else { Some(blueprint) }
+        if self.n_effective { blueprint.with_squares(&counted_cells, limit) } else { Some(blueprint) }
     }
 
-    fn ground(&self, draft: &Draft) -> Ground {
+    fn counted_cells(&self, draft: &TileDraft) -> CountedCells {
         let homes: FxHashSet<u32> = draft.homes.iter().copied().collect();
         let cell = |near: &u32| {
             let (cell, count) = self.cells[*near as usize];
             (cell, count, homes.contains(near))
         };
-        Ground { metric: self.census.metric(), side: self.census.side(), cells: draft.near.iter().map(cell).collect() }
+        CountedCells {
+            metric: self.census.metric(),
+            side: self.census.side(),
+            cells: draft.near.iter().map(cell).collect(),
+        }
     }
 }
 
@@ -137,10 +141,10 @@ mod tests {
         census
     }
 
-    fn with_crowds(places: &Places, sigma: Sigma, cells: usize, rows: u64) -> Partition {
+    fn with_tile_groups(places: &Places, sigma: Sigma, cells: usize, rows: u64) -> Partition {
         let (census, capacity) = (census(places, sigma, cells), room_for(rows));
-        assert!(Partition::new(&census, sigma, 2.0, 1e-6, &capacity).is_err(), "no need of crowds");
-        Partition::with_crowds(&census, sigma, 2.0, 1e-6, &capacity, &[(0.0, 1.0)], false).unwrap()
+        assert!(Partition::new(&census, sigma, 2.0, 1e-6, &capacity).is_err(), "no need of tile_groups");
+        Partition::with_tile_groups(&census, sigma, 2.0, 1e-6, &capacity, &[(0.0, 1.0)], false).unwrap()
     }
 
     /// Squared distance in σ.
@@ -158,22 +162,28 @@ mod tests {
 
     /// The set of tiles that share their sources with a tile, by its first.
     fn first_of(partition: &Partition, tile: u32) -> u32 {
-        let crowd = partition.crowds().iter().find(|crowd| crowd.tiles().contains(&tile));
-        crowd.map_or(tile, |crowd| crowd.tiles().start)
+        let tile_group = partition.tile_groups().iter().find(|tile_group| tile_group.tiles().contains(&tile));
+        tile_group.map_or(tile, |tile_group| tile_group.tiles().start)
     }
 
     fn check(places: &Places, partition: &Partition) {
-        let visits = partition.visits(places, Role::ToPredict).unwrap();
-        let homes: HashMap<u32, u32> =
-            visits.iter().filter(|visit| visit.at_home).map(|visit| (visit.row, visit.tile)).collect();
-        assert_eq!((homes.len(), visits.iter().filter(|visit| visit.at_home).count()), (places.len(), places.len()));
+        let memberships = partition.memberships(places, Role::ToPredict).unwrap();
+        let homes: HashMap<u32, u32> = memberships
+            .iter()
+            .filter(|membership| membership.at_home)
+            .map(|membership| (membership.row, membership.tile))
+            .collect();
+        assert_eq!(
+            (homes.len(), memberships.iter().filter(|membership| membership.at_home).count()),
+            (places.len(), places.len())
+        );
         let inside: HashSet<(u32, u32)> =
-            visits.iter().map(|visit| (first_of(partition, visit.tile), visit.row)).collect();
-        assert_eq!(inside.len(), visits.len(), "a row is in two tiles of a crowd");
-        let labelled = partition.visits(places, Role::Labelled).unwrap();
+            memberships.iter().map(|membership| (first_of(partition, membership.tile), membership.row)).collect();
+        assert_eq!(inside.len(), memberships.len(), "a row is in two tiles of a tile group");
+        let labelled = partition.memberships(places, Role::Labelled).unwrap();
         let as_labelled: HashSet<(u32, u32)> =
-            labelled.iter().map(|visit| (first_of(partition, visit.tile), visit.row)).collect();
-        assert!(labelled.iter().all(|visit| !visit.at_home) && as_labelled == inside);
+            labelled.iter().map(|membership| (first_of(partition, membership.tile), membership.row)).collect();
+        assert!(labelled.iter().all(|membership| !membership.at_home) && as_labelled == inside);
         let least = partition.beyond(0.0) / (places.len() as f64 * 3.0);
         for one in (0..places.len()).step_by(7) {
             let home = first_of(partition, homes[&(one as u32)]);
@@ -191,10 +201,13 @@ mod tests {
         // Cubes of space that are much wider than σ hold too many nodes.
         for (axes, cells) in fine_and_wide.into_iter().flatten().chain([(Some(3), fine)]) {
             let (places, sigma) = places(3000, axes);
-            let partition = with_crowds(&places, sigma, cells, 2000);
-            let (tiles, crowds) = (partition.tiles(), partition.crowds());
-            assert!(!crowds.is_empty() && crowds.iter().all(|crowd| crowd.tiles().len() > 1), "{axes:?} {cells}");
-            assert!(cells == wide || crowds[0].tiles().start > 0, "tiles of their own outside");
+            let partition = with_tile_groups(&places, sigma, cells, 2000);
+            let (tiles, tile_groups) = (partition.tiles(), partition.tile_groups());
+            assert!(
+                !tile_groups.is_empty() && tile_groups.iter().all(|tile_group| tile_group.tiles().len() > 1),
+                "{axes:?} {cells}"
+            );
+            assert!(cells == wide || tile_groups[0].tiles().start > 0, "tiles of their own outside");
             assert!(tiles.iter().all(|tile| tile.sources <= 2000), "{axes:?} {cells}");
             assert!(partition.deals() && partition.multiplications() > 0.0);
             check(&places, &partition);
@@ -205,16 +218,23 @@ mod tests {
     fn groups_crowd_apart() {
         let (places, sigma) = places(4000, Some(2));
         let places = places.with_groups((0..4000).map(|i| i / 2 % 2).collect()).unwrap();
-        check(&places, &with_crowds(&places, sigma, Census::MOST_CELLS, 1200));
+        check(&places, &with_tile_groups(&places, sigma, Census::MOST_CELLS, 1200));
     }
 
     #[test]
     fn rows_are_kept_where_they_fit() {
         let (places, sigma) = places(3000, Some(2));
         let capacity = room_for(7000);
-        let partition =
-            Partition::with_crowds(&census(&places, sigma, 1000), sigma, 2.0, 1e-6, &capacity, &[(0.0, 1.0)], false);
-        assert!(partition.unwrap().crowds().is_empty());
+        let partition = Partition::with_tile_groups(
+            &census(&places, sigma, 1000),
+            sigma,
+            2.0,
+            1e-6,
+            &capacity,
+            &[(0.0, 1.0)],
+            false,
+        );
+        assert!(partition.unwrap().tile_groups().is_empty());
     }
 
     #[test]
@@ -222,6 +242,6 @@ mod tests {
         let (places, sigma) = places(3000, Some(2));
         let capacity = Capacity { bytes: 2000, per_target: 1, per_source: 1 };
         let census = census(&places, sigma, 1000);
-        assert!(Partition::with_crowds(&census, sigma, 2.0, 1e-6, &capacity, &[(0.0, 1.0)], true).is_err());
+        assert!(Partition::with_tile_groups(&census, sigma, 2.0, 1e-6, &capacity, &[(0.0, 1.0)], true).is_err());
     }
 }

@@ -1,0 +1,76 @@
+//! How accurate a lattice is to be, by what each of its errors may use of the tolerance.
+
+use std::ops::Range;
+
+use super::plane::BlockGrid;
+use super::window::{Load, Window, WindowDemand};
+use crate::scene::{Curve, Scene};
+use crate::space::Metric;
+
+/// Part of the tolerance that sampling may use up: coarse nodes are worth more than what is left for others, the truncation
+/// with at most half for a row of one source, and the boxes that direct sums leave out.
+const SAMPLING_SHARE: f64 = 0.375;
+/// The same for truncation where no row is to be summed again: on the sphere up to one and a half times as much is used.
+const ROOT_SHARE: f64 = 0.25;
+/// The same for sources that are too far from a chart to be in it, for a row with at least its own weight around it.
+const LEFT_OUT_SHARE: f64 = 1.0 / 32.0;
+/// Sides of blocks that are tried, in σ.
+const SIDES: Range<f64> = 1.5..14.0;
+/// On the sphere, where charts have blocks of their own, cubes in which sources are counted have at most this side, in σ.
+const CUBE: f64 = 6.0;
+
+/// How accurate a lattice is to be.
+pub(crate) struct Accuracy {
+    /// σ in the unit of the axes.
+    pub(crate) sigma: f64,
+    /// Largest relative error of the sampling.
+    pub(crate) relative: f64,
+    /// Largest error of the truncation, as a multiple of √K.
+    pub(crate) root: f64,
+    /// Largest kernel of sources that are left out altogether.
+    pub(crate) left_out: f64,
+}
+
+impl Accuracy {
+    pub(crate) fn new(scene: &Scene, sources: usize, weight: f64, tolerance: f64) -> Self {
+        let sigma = (0.5 * std::f64::consts::LOG2_E / scene.scale).sqrt();
+        // A row with a few sources of the usual weight around it will still be certified.
+        let root = tolerance / (2.0 * (sources as f64).sqrt());
+        Self { sigma, root, ..Self::for_all(sigma, weight, tolerance) }
+    }
+
+    /// So accurate that every row is certified, however lonely, if it is a source of weight one itself.
+    pub(crate) fn for_all(sigma: f64, weight: f64, tolerance: f64) -> Self {
+        Self {
+            sigma,
+            relative: SAMPLING_SHARE * tolerance,
+            root: ROOT_SHARE * tolerance / weight.sqrt(),
+            left_out: LEFT_OUT_SHARE * tolerance / weight,
+        }
+    }
+
+    /// The cheapest lattice of the plane; for the sphere only cubes to count in.
+    pub(crate) fn block_grid(&self, metric: Metric, curve: Curve, load: Load) -> Option<(BlockGrid, Option<Window>)> {
+        let dimensions = metric.dimensions();
+        let level = |side: f64| curve.side() * (side * self.sigma / curve.side()).log2().floor().max(0.0).exp2();
+        if metric == Metric::Sphere {
+            let side = level(CUBE);
+            return (side <= CUBE * self.sigma).then_some((BlockGrid { curve, dimensions, side }, None));
+        }
+        let demand = WindowDemand {
+            dimensions,
+            sampling: self.relative,
+            truncation: self.root,
+            variances: (1.0, 1.0),
+            root: 2.0,
+            scale_offset: 0.0,
+            load,
+        };
+        let (window, side) = (0..5)
+            .map(|double| level(SIDES.start) * f64::from(double).exp2())
+            .filter(|side| SIDES.contains(&(side / self.sigma)))
+            .filter_map(|side| Window::design(side / self.sigma, &demand).map(|window| (window, side)))
+            .min_by(|a, b| a.0.cost(load).total_cmp(&b.0.cost(load)))?;
+        Some((BlockGrid { curve, dimensions, side }, Some(window)))
+    }
+}

@@ -1,0 +1,59 @@
+//! Rows that are counted but not at hand: what a lattice for them is laid out from.
+
+use super::window::{POINTS_PER_VOLUME, Window};
+use crate::space::Metric;
+
+/// What is known of all rows before the first of them comes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CountedRows<'a> {
+    pub(crate) metric: Metric,
+    /// σ in the unit of the axes.
+    pub(crate) sigma: f64,
+    pub(crate) tolerance: f64,
+    /// Weight of all sources.
+    pub(crate) weight: f64,
+    pub(crate) rows: u64,
+    /// Cubes with rows in them.
+    pub(crate) cubes: &'a [CountedCube],
+    /// Side of the cubes: a power of two.
+    pub(crate) side: f64,
+    /// Groups that have rows in these cubes.
+    pub(crate) groups: usize,
+}
+
+/// A cube with rows in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CountedCube {
+    /// Its numbers along the axes.
+    pub(crate) at: [i64; 3],
+    /// Whether targets are among the rows.
+    pub(crate) targets: bool,
+    /// Weight of the rows.
+    pub(crate) weight: f64,
+}
+
+/// Parts in which rows may come; more would add up more roundings than were counted on.
+pub(crate) const MOST_PARTS: usize = 1 << 14;
+impl CountedRows<'_> {
+    /// Points in σ^d next to where the lattice begins to pay.
+    pub(crate) fn density(&self) -> f64 {
+        let volume = self.cubes.len() as f64 * (self.side / self.sigma).powi(self.metric.dimensions().min(2) as i32);
+        (self.rows as f64 / volume / POINTS_PER_VOLUME).max(1.0)
+    }
+
+    /// Points of a block, all rows at the worst, and as many more as the parts they come in make of it.
+    pub(crate) fn points(&self, window: &Window) -> usize {
+        self.rows as usize + window.points_of_parts(MOST_PARTS)
+    }
+}
+
+/// What a pattern takes, for each group and each column, the mass being one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LatticeCost {
+    /// Bytes while nodes are convolved, when they take most.
+    pub(crate) bytes: u64,
+    /// Multiplications for each row that is spread or read.
+    pub(crate) row: f64,
+    /// Multiplications at the nodes.
+    pub(crate) nodes: f64,
+}
