@@ -1,16 +1,16 @@
-//! The correct step: what the model got wrong at labelled rows is spread to the rows around them.
+//! The correct step: residuals at labelled rows are spread to the rows around them.
 //!
 //! `ŷ' = ŷ + Σ K r / (Σ K + κ)` over labelled rows with residuals `r = y − ŷ`. The predictions ŷ of the labelled rows must
-//! be **out of fold**: a model is too right about rows that it was trained on, and such residuals would leak.
+//! be **out of fold**: on rows that it was trained on, a model's errors are too small.
 
 use crate::engine::EngineOptions;
 use crate::error::{Error, plain};
-use crate::influence::Influence;
+use crate::influence::{Influence, KernelSums};
 use crate::points::Places;
 use crate::scene::{Own, Scene};
 use crate::space::Sigma;
 
-/// How residuals are spread: the width of their kernel, and κ, the mass of zeros that they are averaged with.
+/// How residuals are spread: the width σ of their kernel, and the shrinkage κ, the mass of zeros that they are averaged with.
 ///
 /// # Examples
 /// ```
@@ -32,14 +32,14 @@ pub struct Correction {
     shrink: f64,
 }
 
-/// Rows whose truth is known, with out-of-fold predictions for them.
+/// Labelled rows with out-of-fold predictions.
 #[derive(Clone, Debug)]
 pub struct LabelledRows<'a> {
     /// Where they are.
     pub places: &'a Places,
-    /// The truth.
+    /// The true values.
     pub labels: &'a [f64],
-    /// Out-of-fold predictions: a column for each of those at the targets, in the same order.
+    /// Out-of-fold predictions: one column for each column at the targets, in the same order.
     pub predictions: Vec<&'a [f64]>,
 }
 
@@ -52,11 +52,12 @@ pub struct Corrected {
     pub error_bound: Vec<f64>,
 }
 
-/// Bytes of sums at a row, of which there are four, twice while they are looked up, and of what comes of them.
+/// Bytes of results for each row: four sums (mass, value, error, exponent), held twice while they are copied from places to
+/// rows (64), and values, bounds and spare room (32).
 const BYTES_OF_A_ROW: u64 = 96;
 
 impl Correction {
-    /// Residuals spread by a kernel of width σ, shrunk by the mass κ.
+    /// Spreads residuals by a kernel of width σ, shrunk by the mass κ.
     ///
     /// # Errors
     /// If κ is negative or not finite.
@@ -74,13 +75,13 @@ impl Correction {
         self.sigma
     }
 
-    /// κ.
+    /// The shrinkage κ.
     #[must_use]
     pub fn shrink(self) -> f64 {
         self.shrink
     }
 
-    /// Corrects columns of predictions at the targets, to within half of the tolerance in relation to the range of the labels.
+    /// Corrects columns of predictions at the targets. The error is at most half the tolerance times the range of the labels.
     ///
     /// # Errors
     /// If σ does not fit the places, or columns have the wrong length or values that are not finite.
@@ -100,7 +101,7 @@ impl Correction {
                 |values: &&[f64]| Corrected { values: values.to_vec(), error_bound: vec![0.0; values.len()] };
             return Ok(predictions.iter().map(unchanged).collect());
         }
-        // In units of the largest, so that no sum overflows; an average of residuals differs from each by at most two units.
+        // In units of the largest, so that no sum overflows. An average of residuals then differs from each by at most two units.
         residuals.iter_mut().flatten().for_each(|residual| *residual /= largest);
         let columns: Vec<&[f64]> = residuals.iter().map(Vec::as_slice).collect();
         let options = options.with_share(labelled.half_range() / (2.0 * largest));
@@ -108,15 +109,18 @@ impl Correction {
         let stays = rows.kept() + rows.targets * BYTES_OF_A_ROW;
         let options = options.beside(stays, rows.meanwhile(), || "the correct step".to_owned())?;
         let influence = Influence::new(self.sigma, targets, labelled.places, Own::Counts)?;
-        let field = influence.field(self.sigma, &columns, self.shrink, &options)?;
-        let column = |(k, values): (usize, &&[f64])| {
-            let corrected = |(row, value)| value + largest * field.shrunk(k, row, self.shrink);
-            let values: Vec<f64> = values.iter().enumerate().map(corrected).collect();
-            let size = values.iter().fold(largest, |most, value| most.max(value.abs()));
-            let error = |row| 2.0 * largest * field.shrunk_error(row, self.shrink).min(1.0) + 2.0 * f64::EPSILON * size;
-            Corrected { error_bound: (0..values.len()).map(error).collect(), values }
-        };
-        Ok(predictions.iter().enumerate().map(column).collect())
+        let sums = influence.sums(self.sigma, &columns, self.shrink, &options)?;
+        let columns = predictions.iter().enumerate();
+        Ok(columns.map(|(k, values)| self.corrected(values, &sums, k, largest)).collect())
+    }
+
+    /// One column with its residuals spread; the sums are in units of the largest residual.
+    fn corrected(self, values: &[f64], sums: &KernelSums, k: usize, largest: f64) -> Corrected {
+        let corrected = |(row, value)| value + largest * sums.shrunk(k, row, self.shrink);
+        let values: Vec<f64> = values.iter().enumerate().map(corrected).collect();
+        let size = values.iter().fold(largest, |most, value| most.max(value.abs()));
+        let error = |row| 2.0 * largest * sums.shrunk_error(row, self.shrink).min(1.0) + 2.0 * f64::EPSILON * size;
+        Corrected { error_bound: (0..values.len()).map(error).collect(), values }
     }
 }
 
@@ -127,13 +131,14 @@ impl LabelledRows<'_> {
         self.predictions.iter().map(residuals).collect()
     }
 
-    /// Half of the range of the labels: the whole may overflow.
+    /// Half the range of the labels; the whole range may overflow.
     fn half_range(&self) -> f64 {
-        let fold = |start, pick: fn(f64, f64) -> f64| self.labels.iter().copied().fold(start, pick);
-        (0.5 * fold(f64::NEG_INFINITY, f64::max) - 0.5 * fold(f64::INFINITY, f64::min)).max(0.0)
+        let high = self.labels.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let low = self.labels.iter().copied().fold(f64::INFINITY, f64::min);
+        (0.5 * high - 0.5 * low).max(0.0)
     }
 
-    /// Columns as long as the rows, finite, and not too far apart.
+    /// Checks that columns have one finite value for each row, and that residuals are finite.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let rows = self.places.len();
         for (what, values) in
@@ -156,7 +161,7 @@ impl LabelledRows<'_> {
     }
 }
 
-/// There must be as many columns of out-of-fold predictions as of predictions.
+/// Checks that there are as many columns of out-of-fold predictions as of predictions.
 pub(crate) fn one_for_each(predictions: usize, out_of_fold: usize) -> Result<(), Error> {
     if predictions == out_of_fold {
         return Ok(());

@@ -1,12 +1,12 @@
-//! Places as they come in: checked once here, trusted everywhere else.
+//! [`Places`]: the coordinates and groups of rows. They are checked here, once; all other code relies on that.
 
 use crate::error::Error;
 use crate::simd::arch;
 use crate::space::{Metric, Sigma, UnitVectors};
 
-/// Rows with a place each: latitude and longitude, or one to three index columns; and perhaps a group.
+/// Rows with a place each: latitude and longitude, or one to three index columns. Rows may have a group, too.
 ///
-/// Rows of different groups never touch each other.
+/// Rows of different groups do not influence each other.
 ///
 /// # Examples
 /// ```
@@ -20,21 +20,21 @@ use crate::space::{Metric, Sigma, UnitVectors};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Places {
-    kind: Kind,
+    kind: CoordinateKind,
     axes: Vec<Vec<f64>>,
-    /// What was subtracted from each axis when it was read; empty if nothing was.
+    /// What was subtracted from each axis when it was read; empty if nothing was subtracted.
     origin: Vec<f64>,
     groups: Option<Vec<u32>>,
     rows: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum CoordinateKind {
     LatLon,
     Index,
 }
 
-/// Index values beyond this could overflow when squared.
+/// Squares of larger index values could overflow: three squares of 2e150 sum to 1.2e301.
 const LARGEST_INDEX: f64 = 1e150;
 
 impl Places {
@@ -47,7 +47,7 @@ impl Places {
         within("latitude", &latitude, -90.0, 90.0, "between -90 and 90", LATITUDE_HINT)?;
         within("longitude", &longitude, -180.0, 360.0, "between -180 and 360", LONGITUDE_HINT)?;
         Ok(Self {
-            kind: Kind::LatLon,
+            kind: CoordinateKind::LatLon,
             rows: latitude.len(),
             axes: vec![latitude, longitude],
             origin: Vec::new(),
@@ -57,8 +57,8 @@ impl Places {
 
     /// Places on one to three plain axes: projected coordinates, a frame number, a time.
     ///
-    /// Distances are as exact as the floats: from whole numbers beyond 2^53, such as nanoseconds since 1970, subtract one number first,
-    /// the same for all places of a run.
+    /// Distances are computed in 64-bit floats. From whole numbers beyond 2^53, such as nanoseconds since 1970, subtract one
+    /// number first, the same for all places of a run.
     ///
     /// # Errors
     /// If there are no columns or more than three, they differ in length, or a value is not finite.
@@ -81,7 +81,7 @@ impl Places {
                 "check the index columns",
             )?;
         }
-        Ok(Self { kind: Kind::Index, axes, origin: Vec::new(), groups: None, rows })
+        Ok(Self { kind: CoordinateKind::Index, axes, origin: Vec::new(), groups: None, rows })
     }
 
     /// The same places with a group each.
@@ -94,7 +94,7 @@ impl Places {
         Ok(self)
     }
 
-    /// The same places, known to be counted from these numbers.
+    /// The same places, with a record of what was subtracted from each axis.
     pub(crate) fn counted_from(mut self, origin: Vec<f64>) -> Self {
         self.origin = origin;
         self
@@ -106,20 +106,19 @@ impl Places {
     /// If there is no such row.
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
-        let pick = |axis: &Vec<f64>| rows.iter().map(|&row| axis[row]).collect();
         Self {
             kind: self.kind,
-            axes: self.axes.iter().map(pick).collect(),
+            axes: self.axes.iter().map(|axis| rows.iter().map(|&row| axis[row]).collect()).collect(),
             origin: self.origin.clone(),
             groups: self.groups.as_ref().map(|groups| rows.iter().map(|&row| groups[row]).collect()),
             rows: rows.len(),
         }
     }
 
-    /// The rows of several places of one kind behind each other.
+    /// The rows of several places of one kind, one after the other.
     pub(crate) fn concatenated(parts: &[&Self]) -> Self {
         let Some(first) = parts.first() else {
-            return Self { kind: Kind::Index, axes: Vec::new(), origin: Vec::new(), groups: None, rows: 0 };
+            return Self { kind: CoordinateKind::Index, axes: Vec::new(), origin: Vec::new(), groups: None, rows: 0 };
         };
         let axis = |k: usize| parts.iter().flat_map(|part| part.axes[k].iter().copied()).collect();
         Self {
@@ -134,20 +133,20 @@ impl Places {
         }
     }
 
-    /// The bits of a row's place and group and of a value: equal for equal rows.
+    /// The bits of a row's place, its group and a value: equal for equal rows.
     pub(crate) fn fingerprint(&self, row: usize, value: f64) -> Vec<u64> {
         let place = self.axes.iter().map(|axis| axis[row].to_bits());
         place.chain([u64::from(self.group(row)), value.to_bits()]).collect()
     }
 
-    /// The columns that distances are taken from: latitude and longitude, or the index columns. Those of a file are less where they are
-    /// counted from.
+    /// The columns that distances are computed from: latitude and longitude, or the index columns. Index columns of a file are
+    /// given relative to their origin.
     #[must_use]
     pub fn axes(&self) -> &[Vec<f64>] {
         &self.axes
     }
 
-    /// The columns as they stand in the file, to a rounding, for somebody who has no other use for the places.
+    /// The columns with the values of the file, up to one rounding. Consumes the places, so that nothing is copied.
     #[must_use]
     pub fn into_axes(self) -> Vec<Vec<f64>> {
         let mut axes = self.axes;
@@ -162,7 +161,7 @@ impl Places {
     /// Whether places are latitudes and longitudes.
     #[must_use]
     pub fn is_geographic(&self) -> bool {
-        self.kind == Kind::LatLon
+        self.kind == CoordinateKind::LatLon
     }
 
     /// Number of rows.
@@ -177,7 +176,7 @@ impl Places {
         self.rows == 0
     }
 
-    /// The group of a row; all rows are in group 0 unless said otherwise.
+    /// The group of a row; 0 for all rows if no groups were given.
     pub(crate) fn group(&self, row: usize) -> u32 {
         self.groups.as_ref().map_or(0, |groups| groups[row])
     }
@@ -192,32 +191,32 @@ impl Places {
         self.groups.is_some()
     }
 
-    /// The metric that σ picks for these places.
+    /// The metric that σ selects for these places.
     ///
     /// # Errors
     /// If the unit of σ does not fit them.
     pub fn metric(&self, sigma: Sigma) -> Result<Metric, Error> {
-        let mismatch = |places, instead| Err(Error::SigmaKind { sigma: sigma.to_string(), places, instead });
-        match (self.kind, sigma) {
-            (Kind::LatLon, Sigma::Sphere(_)) => Ok(Metric::Sphere),
-            (Kind::LatLon, Sigma::LatLon(_)) => Ok(Metric::Plane(2)),
-            (Kind::Index, Sigma::Index(sigma)) => self.check_span(sigma).map(|()| Metric::Plane(self.axes.len())),
-            (Kind::LatLon, Sigma::Index(_)) => mismatch("latitude and longitude", LAT_LON_SIGMA_HINT),
-            (Kind::Index, _) => {
-                mismatch("index columns", "give a plain number in the unit of the index columns, such as --sigma 500")
+        let (places, instead) = match (self.kind, sigma) {
+            (CoordinateKind::LatLon, Sigma::Sphere(_)) => return Ok(Metric::Sphere),
+            (CoordinateKind::LatLon, Sigma::LatLon(_)) => return Ok(Metric::Plane(2)),
+            (CoordinateKind::Index, Sigma::Index(sigma)) => {
+                return self.check_span(sigma).map(|()| Metric::Plane(self.axes.len()));
             }
-        }
+            (CoordinateKind::LatLon, Sigma::Index(_)) => ("latitude and longitude", LAT_LON_SIGMA_HINT),
+            (CoordinateKind::Index, _) => ("index columns", INDEX_SIGMA_HINT),
+        };
+        Err(Error::SigmaKind { sigma: sigma.to_string(), places, instead })
     }
 
-    /// A σ of one in the unit that suits the places unless somebody says otherwise: metres, or that of the index columns.
+    /// σ = 1 in the default unit of the places: metres, or the unit of the index columns.
     pub(crate) fn unit_sigma(&self) -> Result<Sigma, Error> {
         match self.kind {
-            Kind::LatLon => Sigma::metres(1.0),
-            Kind::Index => Sigma::index(1.0),
+            CoordinateKind::LatLon => Sigma::metres(1.0),
+            CoordinateKind::Index => Sigma::index(1.0),
         }
     }
 
-    /// Distances must stay finite when counted in σ.
+    /// Distances in units of σ must stay finite.
     fn check_span(&self, sigma: f64) -> Result<(), Error> {
         let limit = LARGEST_INDEX * sigma;
         self.axes.iter().try_for_each(|axis| {
@@ -232,7 +231,7 @@ impl Places {
         })
     }
 
-    /// Writes the coordinates of consecutive rows, from one on, in the axes of the metric.
+    /// Writes the coordinates of consecutive rows, from row `first` on, in the axes of the metric.
     pub(crate) fn coordinates<const A: usize>(&self, first: usize, metric: Metric, out: &mut [[f64; A]]) {
         let rows = first..first + out.len();
         match metric {
@@ -255,6 +254,7 @@ const LATITUDE_HINT: &str =
 const LONGITUDE_HINT: &str = "the coordinates may be projected: for those use --index and a plain --sigma";
 const LAT_LON_SIGMA_HINT: &str =
     "add a unit: --sigma 500m for metres on the sphere, --sigma 0.005deg for plain degrees";
+const INDEX_SIGMA_HINT: &str = "give a plain number in the unit of the index columns, such as --sigma 500";
 
 fn same_length(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
     if found == expected { Ok(()) } else { Err(Error::Length { what, found, expected }) }
@@ -268,20 +268,20 @@ fn within(
     expected: &'static str,
     hint: &'static str,
 ) -> Result<(), Error> {
-    let is_within = |value: f64| (low..=high).contains(&value);
-    if all(values, is_within) {
+    let range = low..=high;
+    if all(values, |value| range.contains(&value)) {
         return Ok(());
     }
-    match values.iter().position(|&value| !is_within(value)) {
+    match values.iter().position(|value| !range.contains(value)) {
         None => Ok(()),
         Some(row) => Err(Error::Place { what, value: values[row], row, expected, hint }),
     }
 }
 
-/// Values that are looked at together, with no branch in between, which takes a fifth of the time of one by one.
+/// Values that are checked together without a branch between them: five times as fast as one by one.
 const BLOCK: usize = 1024;
 
-/// Whether all values are good.
+/// Whether all values pass a check.
 pub(crate) fn all(values: &[f64], is_good: impl Fn(f64) -> bool) -> bool {
     values.chunks(BLOCK).all(|block| block.iter().fold(true, |so_far, &value| so_far & is_good(value)))
 }

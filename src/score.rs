@@ -1,4 +1,4 @@
-//! How good predictions are where the truth is known.
+//! Scores of predictions against true values: R², RMSE, MAE, MAPE and the median absolute error.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,16 +8,16 @@ use serde::Serialize;
 
 use crate::error::Error;
 
-/// One number that says how good predictions are.
+/// A measure of how good predictions are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// Share of the labels' variance that is explained; 1 is perfect, 0 as good as the mean.
+    /// Share of the labels' variance that is explained: 1 is perfect, 0 is as good as the mean of the labels.
     R2,
-    /// Root of the mean squared error, in the unit of the labels.
+    /// Root mean squared error, in the unit of the labels.
     Rmse,
     /// Mean absolute error, in the unit of the labels.
     Mae,
-    /// Mean absolute error relative to the label.
+    /// Mean absolute error relative to the label (mean absolute percentage error, as a fraction).
     Mape,
     /// Median absolute error, in the unit of the labels.
     MedianError,
@@ -47,12 +47,12 @@ impl Measure {
             Self::Rmse => "RMSE",
             Self::Mae => "MAE",
             Self::Mape => "MAPE",
-            Self::MedianError => "median error",
+            Self::MedianError => "median absolute error",
         }
     }
 
-    /// Scores pairs of (prediction, label); `None` if there are none, or if this measure has no meaning for them: R² of
-    /// labels that are all equal, MAPE of a label 0.
+    /// Scores pairs of (prediction, label). `None` if there are no pairs, or if the measure is not defined for them: R² if all
+    /// labels are equal, MAPE if a label is 0.
     ///
     /// # Examples
     /// ```
@@ -64,33 +64,39 @@ impl Measure {
     /// ```
     #[must_use]
     pub fn of(self, pairs: impl Iterator<Item = (f64, f64)> + Clone) -> Option<f64> {
-        let absolute = || pairs.clone().map(|(prediction, label)| (prediction - label).abs());
-        let squared = || pairs.clone().map(|(prediction, label)| (prediction - label).powi(2));
         match self {
             Self::R2 => {
                 let centre = mean(pairs.clone().map(|(_, label)| label))?;
                 let variance = mean(pairs.clone().map(|(_, label)| (label - centre).powi(2)))?;
-                (variance > 0.0).then_some(1.0 - mean(squared())? / variance)
+                (variance > 0.0).then_some(1.0 - mean(pairs.map(squared_error))? / variance)
             }
-            Self::Rmse => mean(squared()).map(f64::sqrt),
-            Self::Mae => mean(absolute()),
+            Self::Rmse => mean(pairs.map(squared_error)).map(f64::sqrt),
+            Self::Mae => mean(pairs.map(absolute_error)),
             Self::Mape => {
                 mean(pairs.map(|(prediction, label)| ((prediction - label) / label).abs())).filter(|m| m.is_finite())
             }
-            Self::MedianError => median(absolute().collect()),
+            Self::MedianError => median(pairs.map(absolute_error).collect()),
         }
     }
 
-    /// How much better one score is than another; negative if it is worse.
+    /// How much better the score `to` is than `from`; negative if it is worse.
     #[must_use]
     pub fn gain(self, from: f64, to: f64) -> f64 {
         if self == Self::R2 { to - from } else { from - to }
     }
 
-    /// Whether the best c follows from squared errors in closed form.
+    /// Whether the measure depends on squared errors, so that the best c has a closed form.
     pub(crate) fn is_squared(self) -> bool {
         matches!(self, Self::R2 | Self::Rmse)
     }
+}
+
+fn absolute_error((prediction, label): (f64, f64)) -> f64 {
+    (prediction - label).abs()
+}
+
+fn squared_error((prediction, label): (f64, f64)) -> f64 {
+    (prediction - label).powi(2)
 }
 
 impl fmt::Display for Measure {
@@ -117,7 +123,7 @@ impl FromStr for Measure {
 pub struct Score {
     /// Share of the labels' variance that is explained; `None` if all labels are equal.
     pub r2: Option<f64>,
-    /// Root of the mean squared error, in the unit of the labels.
+    /// Root mean squared error, in the unit of the labels.
     pub rmse: f64,
     /// Mean absolute error, in the unit of the labels.
     pub mae: f64,
@@ -138,36 +144,36 @@ impl Score {
     /// ```
     #[must_use]
     pub fn of(pairs: &[(f64, f64)]) -> Option<Self> {
-        let of = |measure: Measure| measure.of(pairs.iter().copied());
+        let pairs = pairs.iter().copied();
         Some(Self {
-            r2: of(Measure::R2),
-            rmse: of(Measure::Rmse)?,
-            mae: of(Measure::Mae)?,
-            mape: of(Measure::Mape),
-            median_error: of(Measure::MedianError)?,
+            r2: Measure::R2.of(pairs.clone()),
+            rmse: Measure::Rmse.of(pairs.clone())?,
+            mae: Measure::Mae.of(pairs.clone())?,
+            mape: Measure::Mape.of(pairs.clone()),
+            median_error: Measure::MedianError.of(pairs)?,
         })
     }
 }
 
-/// Scores of more pairs than memory holds, added one by one.
+/// Scores of more pairs than memory holds: pairs are added one by one.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct ScoreTally {
     count: u64,
-    /// The first label: sums of what labels are above it lose no digits to a common offset.
+    /// The first label. Labels are summed as differences from it, so that a common offset costs no digits.
     first: f64,
     above: f64,
     above_squared: f64,
     squared: f64,
     absolute: f64,
     relative: f64,
-    /// Absolute errors by their leading bits.
+    /// A histogram of absolute errors by their leading bits.
     sizes: FxHashMap<u64, u64>,
 }
 
-/// Bits that errors of one count lack: 16 of the mantissa are left, and the median is right to four digits.
+/// Low bits dropped by the histogram: 16 bits of the mantissa are left, so that the median is right to four digits.
 const FINE_BITS: u32 = 36;
 
-impl Tally {
+impl ScoreTally {
     /// Adds a prediction and its label.
     pub(crate) fn add(&mut self, prediction: f64, label: f64) {
         if self.count == 0 {
@@ -185,13 +191,13 @@ impl Tally {
 
     /// The scores; `None` if there are no pairs.
     pub(crate) fn score(&self) -> Option<Score> {
-        let mean = |sum: f64| sum / self.count as f64;
-        let variance = mean(self.above_squared) - mean(self.above).powi(2);
+        let count = self.count as f64;
+        let variance = self.above_squared / count - (self.above / count).powi(2);
         Some(Score {
-            r2: (variance > 0.0).then(|| 1.0 - mean(self.squared) / variance),
-            rmse: mean(self.squared).sqrt(),
-            mae: mean(self.absolute),
-            mape: Some(mean(self.relative)).filter(|mape| mape.is_finite()),
+            r2: (variance > 0.0).then(|| 1.0 - (self.squared / count) / variance),
+            rmse: (self.squared / count).sqrt(),
+            mae: self.absolute / count,
+            mape: Some(self.relative / count).filter(|mape| mape.is_finite()),
             median_error: self.median()?,
         })
     }
@@ -199,6 +205,7 @@ impl Tally {
     fn median(&self) -> Option<f64> {
         let mut sizes: Vec<(u64, u64)> = self.sizes.iter().map(|(size, count)| (*size, *count)).collect();
         sizes.sort_unstable();
+        // The bin in which the running count reaches half of all errors.
         let mut before = 0;
         let (middle, _) = sizes.into_iter().find(|(_, count)| {
             before += count;
@@ -209,13 +216,13 @@ impl Tally {
     }
 }
 
-/// The mean, if there are any values.
+/// The mean; `None` without values.
 pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.fold((0.0, 0_usize), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / count as f64)
 }
 
-/// The median, if there are any values: the middle one, or the mean of the two in the middle.
+/// The median: the middle value, or the mean of the two in the middle; `None` without values.
 pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     let middle = values.len() / 2;
     if values.is_empty() {
@@ -233,17 +240,19 @@ mod tests {
 
     #[test]
     fn the_mean_explains_nothing_and_the_truth_everything() {
-        let of = |predictions: [f64; 3]| {
-            Score::of(&predictions.into_iter().zip([1.0, 2.0, 6.0]).collect::<Vec<_>>()).unwrap()
-        };
         let perfect = Score { r2: Some(1.0), rmse: 0.0, mae: 0.0, mape: Some(0.0), median_error: 0.0 };
-        assert_eq!(of([1.0, 2.0, 6.0]), perfect);
-        assert_eq!(of([3.0, 3.0, 3.0]).r2, Some(0.0));
-        assert!(of([6.0, 2.0, 1.0]).r2.unwrap() < 0.0);
+        assert_eq!(score_of([1.0, 2.0, 6.0]), perfect);
+        assert_eq!(score_of([3.0, 3.0, 3.0]).r2, Some(0.0));
+        assert!(score_of([6.0, 2.0, 1.0]).r2.unwrap() < 0.0);
+    }
+
+    /// Scores against the labels 1, 2 and 6.
+    fn score_of(predictions: [f64; 3]) -> Score {
+        Score::of(&predictions.into_iter().zip([1.0, 2.0, 6.0]).collect::<Vec<_>>()).unwrap()
     }
 
     #[test]
-    fn a_measure_without_meaning_is_none() {
+    fn an_undefined_measure_is_none() {
         assert_eq!(Score::of(&[(1.0, 2.0), (3.0, 2.0)]).unwrap().r2, None);
         assert_eq!(Score::of(&[(1.0, 0.0), (3.0, 2.0)]).unwrap().mape, None);
         assert_eq!(Score::of(&[]), None);
@@ -261,18 +270,21 @@ mod tests {
     fn a_tally_scores_as_all_pairs_do() {
         let pairs: Vec<(f64, f64)> =
             (0..1001).map(|i| (1e6 + f64::from(i % 7), 1e6 + f64::from(i % 10) + 0.01 * f64::from(i))).collect();
-        let mut tally = Tally::default();
+        let mut tally = ScoreTally::default();
         for (prediction, label) in &pairs {
             tally.add(*prediction, *label);
         }
         let (found, wanted) = (tally.score().unwrap(), Score::of(&pairs).unwrap());
-        let close = |a: f64, b: f64, digits: f64| assert!((a / b - 1.0).abs() < digits, "{found:?} and {wanted:?}");
-        close(found.r2.unwrap(), wanted.r2.unwrap(), 1e-9);
-        close(found.rmse, wanted.rmse, 1e-12);
-        close(found.mae, wanted.mae, 1e-12);
-        close(found.mape.unwrap(), wanted.mape.unwrap(), 1e-12);
-        close(found.median_error, wanted.median_error, 2e-5);
-        assert_eq!(Tally::default().score(), None);
+        for (a, b, tolerance) in [
+            (found.r2.unwrap(), wanted.r2.unwrap(), 1e-9),
+            (found.rmse, wanted.rmse, 1e-12),
+            (found.mae, wanted.mae, 1e-12),
+            (found.mape.unwrap(), wanted.mape.unwrap(), 1e-12),
+            (found.median_error, wanted.median_error, 2e-5),
+        ] {
+            assert!((a / b - 1.0).abs() < tolerance, "{found:?} and {wanted:?}");
+        }
+        assert_eq!(ScoreTally::default().score(), None);
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! Values in units of their own range, and back.
+//! Scales values to units of their own range, and back.
 
 use rayon::prelude::*;
 
-/// Values that one task looks at.
+/// Values that one task scans: 128 KiB, enough that starting the task costs little. Chosen, not measured.
 const PIECE: usize = 1 << 14;
 
-/// The interval of the source values, and the way to units of it: centred and scaled so that sums neither overflow
-/// nor lose a common offset, and a constant comes back bit for bit.
+/// The interval of the source values. Values are centred and scaled by it, so that sums neither overflow nor lose digits
+/// to a common offset, and a constant column comes back bit for bit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) low: f64,
@@ -24,7 +24,7 @@ impl Span {
         Self::between(low, high)
     }
 
-    /// From the lowest value to the highest.
+    /// The interval from the lowest value to the highest.
     pub(crate) fn between(low: f64, high: f64) -> Self {
         Self { low, high, half_centre: 0.25 * low + 0.25 * high, half: 0.5 * high - 0.5 * low }
     }
@@ -33,12 +33,17 @@ impl Span {
         2.0 * self.half
     }
 
-    /// From −½ for the lowest value to ½ for the highest.
+    /// Maps the lowest value to −½ and the highest to ½.
     pub(crate) fn to_unit(self, value: f64) -> f64 {
         if self.half == 0.0 { 0.0 } else { (0.5 * value - self.half_centre) / self.half }
     }
 
-    /// The way back, within the interval.
+    /// [`to_unit`](Self::to_unit) of a column.
+    pub(crate) fn to_units(self, values: &[f64]) -> Vec<f64> {
+        values.iter().map(|&value| self.to_unit(value)).collect()
+    }
+
+    /// The inverse of [`to_unit`](Self::to_unit), clamped to the interval.
     pub(crate) fn value_at(self, unit: f64) -> f64 {
         if self.half == 0.0 {
             return self.low;
@@ -46,13 +51,13 @@ impl Span {
         self.stretched(unit).clamp(self.low, self.high)
     }
 
-    /// The way back for values that may lie beyond the interval.
+    /// The inverse of [`to_unit`](Self::to_unit) for values that may lie outside the interval.
     pub(crate) fn stretched(self, unit: f64) -> f64 {
         2.0 * (self.half_centre + self.half * unit)
     }
 }
 
-/// The lowest and the highest of some values, eight at a time so that one comparison need not wait for another.
+/// The lowest and the highest value. Eight lanes at a time: comparisons of different lanes do not wait for each other.
 fn ends(values: &[f64]) -> (f64, f64) {
     let (whole, rest) = values.as_chunks::<8>();
     let (mut low, mut high) = ([f64::INFINITY; 8], [f64::NEG_INFINITY; 8]);
@@ -66,7 +71,7 @@ fn ends(values: &[f64]) -> (f64, f64) {
     (low, high.iter().chain(rest).copied().fold(f64::NEG_INFINITY, f64::max))
 }
 
-/// `c·mean + (1 − c)·prediction`, exact where the two are equal or c is 0 or 1.
+/// `c·mean + (1 − c)·prediction`; exact if both are equal or c is 0 or 1.
 pub(crate) fn blend(c: f64, mean: f64, prediction: f64) -> f64 {
     if c == 1.0 {
         return mean;

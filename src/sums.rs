@@ -1,25 +1,15 @@
-//! The sums themselves, for programs of one's own: what sources around targets add up to under the kernel.
+//! Kernel sums and kernel averages as plain functions, for programs that need no smoother.
 
 use crate::engine::EngineOptions;
 use crate::error::Error;
-use crate::influence::{Field, Influence};
+use crate::influence::Influence;
+pub use crate::influence::KernelSums;
 use crate::points::Places;
 use crate::scene::Own;
 use crate::space::Sigma;
 use crate::span::Span;
 
-/// Kernel sums at each target row. A row extremely far from every source may have sums that vanish in 64-bit numbers.
-#[derive(Clone, Debug)]
-pub struct KernelSums {
-    /// `D = Σ K`.
-    pub mass: Vec<f64>,
-    /// `N = Σ K v` for each column of values.
-    pub values: Vec<Vec<f64>>,
-    /// `E`: a bound on the mass of the kernel's error. `|N / D − exact| ≤ R · E / D`, R the range of the values.
-    pub error: Vec<f64>,
-}
-
-/// The kernel sums of columns of values over sources at each target.
+/// The kernel sums of columns of source values at each target.
 ///
 /// # Errors
 /// If σ does not fit the places, or columns have the wrong length or values that are not finite.
@@ -43,17 +33,11 @@ pub fn kernel_sums(
     columns: &[&[f64]],
     options: &EngineOptions,
 ) -> Result<KernelSums, Error> {
-    let field = field(sigma, targets, sources, columns, options)?;
-    let rows = 0..targets.len();
-    Ok(KernelSums {
-        mass: rows.clone().map(|row| field.mass_at(row)).collect(),
-        values: (0..columns.len()).map(|k| rows.clone().map(|row| field.value_at(k, row)).collect()).collect(),
-        error: rows.map(|row| field.error_at(row)).collect(),
-    })
+    Ok(checked_sums(sigma, targets, sources, columns, options)?.scaled())
 }
 
-/// Kernel regression: the average of the values of the sources around each target, however far the nearest is. `None` where
-/// there is no source at all, as in a group of its own.
+/// Kernel regression: the weighted average of the source values at each target, however far the nearest source is. `None`
+/// where there is no source at all, as in a group that has none.
 ///
 /// # Errors
 /// As [`kernel_sums`].
@@ -76,19 +60,18 @@ pub fn kernel_average(
     options: &EngineOptions,
 ) -> Result<Vec<Option<f64>>, Error> {
     let span = Span::of(&[values]);
-    let units: Vec<f64> = values.iter().map(|&value| span.to_unit(value)).collect();
-    let field = field(sigma, targets, sources, &[&units], options)?;
-    let average = |row: usize| (field.mass[row] > 0.0).then(|| span.value_at(field.shrunk(0, row, 0.0)));
+    let sums = checked_sums(sigma, targets, sources, &[&span.to_units(values)], options)?;
+    let average = |row: usize| (sums.mass[row] > 0.0).then(|| span.value_at(sums.shrunk(0, row, 0.0)));
     Ok((0..targets.len()).map(average).collect())
 }
 
-fn field(
+fn checked_sums(
     sigma: Sigma,
     targets: &Places,
     sources: &Places,
     columns: &[&[f64]],
     options: &EngineOptions,
-) -> Result<Field, Error> {
+) -> Result<KernelSums, Error> {
     for values in columns {
         if values.len() != sources.len() {
             return Err(Error::Length { what: "values", found: values.len(), expected: sources.len() });
@@ -97,5 +80,5 @@ fn field(
             return Err(Error::Value { what: "value", value: values[row], row });
         }
     }
-    Influence::new(sigma, targets, sources, Own::Counts)?.field(sigma, columns, 0.0, options)
+    Influence::new(sigma, targets, sources, Own::Counts)?.sums(sigma, columns, 0.0, options)
 }

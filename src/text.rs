@@ -1,13 +1,13 @@
-//! Text from files and arguments, made fit to be printed for people.
+//! Makes text from files and arguments safe to print: no control characters, no line breaks, no bidirectional overrides.
 
 use std::fmt::Write as _;
 
-/// One line: white space of any kind becomes a space, and what a terminal would obey is replaced.
+/// The text on one line: each run of white space becomes one space, and control characters are replaced.
 pub(crate) fn one_line(text: &str) -> String {
     printable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// The beginning of a text that may be kilobytes long, for a line of a message.
+/// The first `most` characters of a text that may be long, for one line of a message.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     let mut shown: String = text.chars().take(most).map(harmless).collect();
     if text.chars().nth(most).is_some() {
@@ -16,21 +16,21 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     shown
 }
 
-/// A part of a line, such as the name of a column: what would break the line or command the terminal is replaced.
+/// Part of a line, such as a column name. Characters that would break the line or control the terminal are replaced.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(harmless).collect()
 }
 
-/// Several lines, where some text may have got in that is not fit for one.
+/// Several lines: line breaks and tabs stay, other control characters are replaced.
 pub(crate) fn printable_lines(text: &str) -> String {
     text.chars().map(|letter| if matches!(letter, '\n' | '\t') { letter } else { harmless(letter) }).collect()
 }
 
-/// JSON with the same meaning in which a terminal finds nothing to obey: what JSON allows in a text without escaping it is escaped.
+/// JSON with the same meaning and no raw control characters: those that JSON allows unescaped in a string are escaped.
 pub(crate) fn printable_json(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for letter in json.chars() {
-        // All of these have four digits, and serde has escaped those below the space; a line break is of the layout.
+        // All of these fit in four hexadecimal digits. Serde has escaped those below U+0020; a line break is layout.
         if letter != '\n' && harmless(letter) != letter {
             let _ = write!(safe, "\\u{:04x}", u32::from(letter));
         } else {
@@ -40,8 +40,8 @@ pub(crate) fn printable_json(json: &str) -> String {
     safe
 }
 
-/// Control characters would break the line, or command the terminal: escape, and U+009B which does the same. Overrides of the
-/// direction of writing would show other text in another order.
+/// Replaces a character that is not safe to print. Control characters, such as ESC and U+009B, break the line or control
+/// the terminal. Bidirectional overrides change the order in which other text is shown.
 pub(crate) fn harmless(letter: char) -> char {
     let breaks = letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}');
     let turns = matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -19,11 +19,11 @@ impl System for Damped<'_> {
     fn apply(&self, columns: &[usize], vectors: &[&[f64]]) -> Vec<Vec<f64>> {
         let scaled = |vector: &&[f64]| vector.iter().zip(self.roots).map(|(value, root)| value / root).collect();
         let scaled: Vec<Vec<f64>> = vectors.iter().map(scaled).collect();
-        let field = self.kernel.field(&scaled.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let sums = self.kernel.sums(&scaled.iter().map(Vec::as_slice).collect::<Vec<_>>());
         let product = |(k, vector): (usize, &&[f64])| {
             let damping = self.damping[columns[k]];
             let own = |row: usize| if self.own == Own::LeftOut { scaled[k][row] } else { 0.0 };
-            let at = |(row, value)| value - damping * (field.value_at(k, row) - own(row)) / self.roots[row];
+            let at = |(row, value)| value - damping * (sums.value_at(k, row) - own(row)) / self.roots[row];
             vector.iter().enumerate().map(at).collect()
         };
         vectors.iter().enumerate().map(product).collect()

@@ -68,8 +68,8 @@ struct Training<'a> {
 impl<'a> Training<'a> {
     fn new(problem: &'a Problem<'a>, sigma: Sigma, labels: &'a [f64]) -> Result<Self, Error> {
         let influence = Influence::new(sigma, problem.labelled, problem.labelled, Own::Counts)?;
-        let field = influence.field(sigma, &[], 0.0, &problem.options)?;
-        let norm = (0..labels.len()).map(|row| field.mass_at(row)).fold(1.0, f64::max);
+        let sums = influence.sums(sigma, &[], 0.0, &problem.options)?;
+        let norm = (0..labels.len()).map(|row| sums.mass_at(row)).fold(1.0, f64::max);
         Ok(Self { problem, sigma, labels, influence, norm })
     }
 
@@ -122,11 +122,11 @@ impl<'a> Training<'a> {
         let options = self.problem.options.as_accurate_as(self.problem.options.accuracy() / (largest * self.norm));
         let influence = Influence::new(self.sigma, self.problem.targets, self.problem.labelled, Own::Counts)?;
         // A label that is far away says nothing: next to a mass of one it may be left out.
-        let field = influence.field(self.sigma, &solved, 1.0, &options)?;
+        let sums = influence.sums(self.sigma, &solved, 1.0, &options)?;
         let mut next = 0..;
         let mut column = |_: &Vec<f64>| {
             let k = next.next()?;
-            Some((0..self.problem.targets.len()).map(|row| field.value_at(k, row)).collect())
+            Some((0..self.problem.targets.len()).map(|row| sums.value_at(k, row)).collect())
         };
         Ok(weights.iter().map(|solution| solution.as_ref().and_then(&mut column)).collect())
     }
@@ -142,10 +142,10 @@ struct Noisy<'a> {
 
 impl System for Noisy<'_> {
     fn apply(&self, columns: &[usize], vectors: &[&[f64]]) -> Vec<Vec<f64>> {
-        let field = self.kernel.field(vectors);
+        let sums = self.kernel.sums(vectors);
         let product = |(k, vector): (usize, &&[f64])| {
             let shift = self.chosen[columns[k]].1;
-            vector.iter().enumerate().map(|(row, value)| field.value_at(k, row) + shift * value).collect()
+            vector.iter().enumerate().map(|(row, value)| sums.value_at(k, row) + shift * value).collect()
         };
         vectors.iter().enumerate().map(product).collect()
     }

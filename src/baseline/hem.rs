@@ -29,7 +29,7 @@ pub(super) fn solve(problem: &Problem, settings: &[Setting]) -> Result<Vec<Solut
     let units = |values: &[f64]| values.iter().map(|&value| span.to_unit(value)).collect::<Vec<f64>>();
 
     // A row's own weight stands beside that of the labels.
-    let labelled = Influence::new(sigma, problem.targets, problem.labelled, Own::Counts)?.field(
+    let labelled = Influence::new(sigma, problem.targets, problem.labelled, Own::Counts)?.sums(
         sigma,
         &[&units(problem.labels)],
         1.0,
@@ -37,7 +37,7 @@ pub(super) fn solve(problem: &Problem, settings: &[Setting]) -> Result<Vec<Solut
     )?;
     let kernel =
         Influence::new(sigma, problem.targets, problem.targets, Own::Counts)?.kernel_for_passes(sigma, &options)?;
-    let among = kernel.field(&[]);
+    let among = kernel.sums(&[]);
     let rows = 0..problem.targets.len();
     let roots: Vec<f64> = rows.clone().map(|row| (among.mass_at(row) + labelled.mass_at(row)).sqrt()).collect();
 

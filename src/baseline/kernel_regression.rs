@@ -11,7 +11,7 @@ pub(super) fn solve(problem: &Problem, settings: &[Setting]) -> Result<Vec<Solut
     let Some(sigma) = settings.first().and_then(|setting| setting.sigma) else { return Ok(Vec::new()) };
     let span = Span::of(&[problem.labels]);
     let units: Vec<f64> = problem.labels.iter().map(|&label| span.to_unit(label)).collect();
-    let field = Influence::new(sigma, problem.targets, problem.labelled, Own::Counts)?.field(
+    let sums = Influence::new(sigma, problem.targets, problem.labelled, Own::Counts)?.sums(
         sigma,
         &[&units],
         0.0,
@@ -19,7 +19,7 @@ pub(super) fn solve(problem: &Problem, settings: &[Setting]) -> Result<Vec<Solut
     )?;
     // Where no label can be seen at all, as in a group without any, the best guess is the mean of the others.
     let centre = mean(problem.labels.iter().copied()).unwrap_or(0.0);
-    let value = |row: usize| if field.mass[row] > 0.0 { span.value_at(field.shrunk(0, row, 0.0)) } else { centre };
+    let value = |row: usize| if sums.mass[row] > 0.0 { span.value_at(sums.shrunk(0, row, 0.0)) } else { centre };
     let values: Vec<f64> = (0..problem.targets.len()).map(value).collect();
     Ok(settings.iter().map(|_| Some(values.clone())).collect())
 }

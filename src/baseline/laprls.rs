@@ -28,14 +28,14 @@ pub(super) fn solve(problem: &Problem, settings: &[Setting]) -> Result<Vec<Solut
     let all: Vec<Vec<f64>> = labelled.iter().zip(&targets).map(|(here, there)| [&here[..], there].concat()).collect();
     let places = Places::concatenated(&[problem.labelled, problem.targets]);
     let columns: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
-    let field = Influence::new(sigma, &places, &places, Own::Counts)?.field(
+    let sums = Influence::new(sigma, &places, &places, Own::Counts)?.sums(
         sigma,
         &columns,
         0.0,
         &problem.options.with_share(SHARE),
     )?;
     let energy = |i: usize, j: usize| {
-        let at = |row: usize| all[i][row] * (field.mass_at(row) * all[j][row] - field.value_at(j, row));
+        let at = |row: usize| all[i][row] * (sums.mass_at(row) * all[j][row] - sums.value_at(j, row));
         (0..places.len()).map(at).sum::<f64>()
     };
     let count = all.len();

@@ -33,8 +33,8 @@ pub(super) fn solve(problem: &Problem, settings: &[Setting]) -> Result<Vec<Solut
     let options = problem.options.with_share(0.5 * least * ALONE);
     let all = Places::concatenated(&[problem.labelled, problem.targets]);
     let kernel = Influence::new(sigma, &all, &all, Own::Counts)?.kernel_for_passes(sigma, &options)?;
-    let field = kernel.field(&[]);
-    let mass = |row: usize| field.mass_at(row) - 1.0;
+    let sums = kernel.sums(&[]);
+    let mass = |row: usize| sums.mass_at(row) - 1.0;
     let root = |row| if mass(row) < ALONE { f64::INFINITY } else { mass(row).sqrt() };
     let roots: Vec<f64> = (0..all.len()).map(root).collect();
 

@@ -157,20 +157,20 @@ impl Diagnosis {
         let units = |values: &[f64]| values.iter().map(|&value| span.to_unit(value)).collect::<Vec<f64>>();
         let (predictions, truth, labels) = (units(predictions), units(trial.truth), units(labels));
         let own = Influence::new(self.sigma, trial.targets, trial.targets, Own::Counts)?;
-        let around = own.field(self.sigma, &[&predictions, &truth, errors], 0.0, &self.options)?;
+        let around = own.sums(self.sigma, &[&predictions, &truth, errors], 0.0, &self.options)?;
         let squared = own.squared(self.sigma, 0.0, &self.options)?;
         let beside = match trial.among_labels(self.sigma)?.filter(|_| labelled.is_some()) {
             None => None,
             Some(influence) => {
                 let own_mass = 1.0 / self.label_weight;
-                let field = influence.field(self.sigma, &[&labels], own_mass, &self.options)?;
-                Some((field, influence.squared(self.sigma, own_mass * own_mass, &self.options)?))
+                let sums = influence.sums(self.sigma, &[&labels], own_mass, &self.options)?;
+                Some((sums, influence.squared(self.sigma, own_mass * own_mass, &self.options)?))
             }
         };
         let label = |row: usize| {
-            beside.as_ref().map_or((0.0, 0.0, 0.0), |(field, squared)| {
+            beside.as_ref().map_or((0.0, 0.0, 0.0), |(sums, squared)| {
                 let weight = self.label_weight;
-                (weight * field.value_at(0, row), weight * field.mass_at(row), weight * weight * squared.mass_at(row))
+                (weight * sums.value_at(0, row), weight * sums.mass_at(row), weight * weight * squared.mass_at(row))
             })
         };
         let at = |row: usize| {
@@ -202,9 +202,9 @@ impl Diagnosis {
         let centred: Vec<f64> = errors.iter().map(|error| error - centre).collect();
         let scale = centred.iter().fold(0.0, |most: f64, error| most.max(error.abs())).max(f64::MIN_POSITIVE);
         let units: Vec<f64> = centred.iter().map(|error| error / scale).collect();
-        let field = neighbours.field(self.sigma, &[&units], 0.0, &self.options)?;
-        let with_neighbours = || (0..units.len()).filter(|&row| field.mass_at(row) > 0.0);
-        let along: f64 = with_neighbours().map(|row| units[row] * field.shrunk(0, row, 0.0)).sum();
+        let sums = neighbours.sums(self.sigma, &[&units], 0.0, &self.options)?;
+        let with_neighbours = || (0..units.len()).filter(|&row| sums.mass_at(row) > 0.0);
+        let along: f64 = with_neighbours().map(|row| units[row] * sums.shrunk(0, row, 0.0)).sum();
         let squares: f64 = with_neighbours().map(|row| units[row] * units[row]).sum();
         Ok(if squares > 0.0 { along / squares } else { 0.0 })
     }

@@ -1,8 +1,9 @@
-//! Temporary files and folders that nobody holds any more: a run that was killed could not remove them, the next one does.
+//! Removes temporary files and folders of runs that were killed.
 //!
-//! A run holds what it makes by a lock (`flock`) that ends with it, however it ends. Between making and locking there is a
-//! gap: who finds a new file unlocked takes it for abandoned. So whoever makes one looks after locking whether the name is still
-//! that of its file, and makes another if not; whoever removes one looks too, while it has the lock.
+//! A run locks (`flock`) what it creates; the lock ends with the process, however it ends. Between creation and locking,
+//! another run may find the file unlocked and take it for abandoned. Therefore the creator checks, after locking, that the
+//! name still belongs to its file, and creates another one if not. A run that removes a file makes the same check while it
+//! holds the lock.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
@@ -13,26 +14,27 @@ use std::path::Path;
 pub(super) const PREFIX: &str = ".geosmooth-";
 pub(super) const SUFFIX: &str = ".tmp";
 
-/// Holds what was just made under this name, as long as the file is open. False if others took it for abandoned meanwhile.
+/// Locks what was just created under this name, for as long as the file is open. `false` if another run took it for
+/// abandoned in the meantime.
 pub(super) fn hold(file: &File, path: &Path) -> bool {
     match file.try_lock() {
         Ok(()) => is_at(file, path),
         Err(TryLockError::WouldBlock) => false,
-        // Where there are no locks nothing is removed either.
+        // On file systems without locks, no run removes anything.
         Err(TryLockError::Error(_)) => true,
     }
 }
 
-/// What is looked for.
+/// What to look for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EntryKind {
     File,
     Folder,
 }
 
-/// Removes abandoned files, or folders, that lie beside one of this process. What is not known to be abandoned stays, and so does
-/// what cannot be removed: it is in nobody's way.
-pub(super) fn remove_beside(own: &File, path: &Path, kind: Kind) {
+/// Removes abandoned files, or folders, beside one of this process. Anything not known to be abandoned stays. Failures are
+/// ignored: leftovers do no harm to this run.
+pub(super) fn remove_beside(own: &File, path: &Path, kind: EntryKind) {
     let Ok(owner) = own.metadata().map(|own| own.uid()) else { return };
     if !sees_all_locks(own) {
         return;
@@ -43,56 +45,57 @@ pub(super) fn remove_beside(own: &File, path: &Path, kind: Kind) {
     }
 }
 
-impl Kind {
+impl EntryKind {
     fn has_name(self, name: &OsStr) -> bool {
         let name = name.as_encoded_bytes();
         name.starts_with(PREFIX.as_bytes()) && name.ends_with(SUFFIX.as_bytes()) == (self == Self::File)
     }
 
-    /// Whether it is a file, or a folder, of this owner; neither a link nor a pipe nor somebody else's.
+    /// Whether it is a regular file, or a folder, of this owner.
     fn is_of(self, owner: u32, found: &Metadata) -> bool {
         let is_kind = if self == Self::File { found.is_file() } else { found.is_dir() };
         is_kind && found.uid() == owner
     }
 }
 
-fn remove(path: &Path, kind: Kind, owner: u32) -> io::Result<()> {
+fn remove(path: &Path, kind: EntryKind, owner: u32) -> io::Result<()> {
     if !kind.is_of(owner, &fs::symlink_metadata(path)?) {
         return Ok(());
     }
-    // Another may have the name by now: nothing is followed, nothing is waited for.
+    // The name may belong to something else by now: do not follow links, do not wait for pipes.
     let file = OpenOptions::new()
         .read(true)
-        .write(kind == Kind::File)
+        .write(kind == EntryKind::File)
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
         .open(path)?;
     if !kind.is_of(owner, &file.metadata()?) || file.try_lock().is_err() || !is_at(&file, path) {
         return Ok(());
     }
     match kind {
-        // Locks of machines that this one serves files to are of another sort.
-        Kind::File => {
+        // Machines that mount this disk over NFS hold POSIX locks, which `flock` does not see.
+        EntryKind::File => {
             rustix::fs::fcntl_lock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)?;
             fs::remove_file(path)
         }
-        Kind::Folder => fs::remove_dir_all(path),
+        EntryKind::Folder => fs::remove_dir_all(path),
     }
 }
 
-/// Whether the name is that of the open file.
+/// Whether the name belongs to the open file.
 fn is_at(file: &File, path: &Path) -> bool {
-    let identity = |found: Metadata| (found.dev(), found.ino());
-    let (open, named) = (file.metadata().map(identity), fs::symlink_metadata(path).map(identity));
-    matches!((open, named), (Ok(open), Ok(named)) if open == named)
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
+        _ => false,
+    }
 }
 
-/// The file systems of this machine alone, as `statfs` numbers them: ext4 and its forerunners, XFS, Btrfs, F2FS, ZFS, bcachefs, tmpfs, overlay.
+/// Local file systems, as `statfs` numbers them: ext2 to ext4, XFS, Btrfs, F2FS, ZFS, bcachefs, tmpfs, overlay.
 #[cfg(target_os = "linux")]
 const LOCAL: [u32; 8] =
     [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x2fc1_2fc1, 0xca45_1a4e, 0x0102_1994, 0x794c_7630];
 
-/// Whether everybody who may hold a file beside this one would be seen to: on disks of this machine alone. On those of a network
-/// a lock may be known only where it was taken.
+/// Whether the locks of all processes that use this file system are visible. True for local disks only: on a network file
+/// system a lock may be known only to the machine that holds it.
 #[cfg(target_os = "linux")]
 fn sees_all_locks(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|disk| LOCAL.contains(&(disk.f_type as u32)))
@@ -108,24 +111,26 @@ mod tests {
     use super::*;
     use crate::io::TemporaryFolder;
 
-    /// Issue 15, point 15: between making a file and holding it another run may have come by.
+    /// Issue 15, point 15: between the creation of a file and its lock, another run may take it for abandoned.
     #[test]
     fn what_was_taken_for_abandoned_is_not_held() {
         let folder = TemporaryFolder::new().unwrap();
-        let path = |name: &str| folder.path().join(format!("{PREFIX}{name}{SUFFIX}"));
-        let own = File::create(path("own")).unwrap();
-        assert!(hold(&own, &path("own")));
+        let [own_path, new_path] = ["own", "new"].map(|name| folder.path().join(format!("{PREFIX}{name}{SUFFIX}")));
+        let own = File::create(&own_path).unwrap();
+        assert!(hold(&own, &own_path));
 
-        // It is about to be removed, is gone, or its name is another's by now.
-        let new = File::create(path("new")).unwrap();
-        let other = File::open(path("new")).unwrap();
+        // The other run has locked it and is about to remove it.
+        let new = File::create(&new_path).unwrap();
+        let other = File::open(&new_path).unwrap();
         other.lock().unwrap();
-        assert!(!hold(&new, &path("new")));
+        assert!(!hold(&new, &new_path));
         drop(other);
-        remove_beside(&own, &path("own"), Kind::File);
-        assert!(!path("new").exists() && !hold(&new, &path("new")));
-        let _another = File::create(path("new")).unwrap();
-        assert!(!hold(&new, &path("new")));
-        assert!(path("own").exists());
+        // It is gone.
+        remove_beside(&own, &own_path, EntryKind::File);
+        assert!(!new_path.exists() && !hold(&new, &new_path));
+        // Its name belongs to another file.
+        let _another = File::create(&new_path).unwrap();
+        assert!(!hold(&new, &new_path));
+        assert!(own_path.exists());
     }
 }

@@ -1,8 +1,8 @@
-//! The files that an input stands for: one, those of a folder, or those that a pattern matches.
+//! Lists the files that an input path stands for: one file, the files of a folder, or those that a pattern matches.
 //!
-//! One rule holds for folders and patterns: names that begin with a dot or an underscore are notes of other programs, or files that are
-//! still being written. They are not taken, and folders of such names not entered, unless the pattern itself begins with that dot or
-//! underscore there. What is named in full is always taken.
+//! The same rule holds for folders and patterns. Names that begin with a dot or an underscore are hidden: they belong to other
+//! programs, or to files that are still being written. A hidden file is taken, and a hidden folder entered, only if that part
+//! of the pattern begins with the same dot or underscore. A path without wildcards is always taken.
 
 use std::ffi::OsStr;
 use std::io;
@@ -12,24 +12,23 @@ use glob::Pattern;
 
 use crate::error::Error;
 
-/// The files that a path stands for, at least one, in the order of their names.
+/// The files that a path stands for, at least one, sorted by name.
 pub(super) fn expand(given: &Path) -> Result<Vec<PathBuf>, Error> {
     if given.is_dir() {
         return in_folder(given);
     }
     match given.to_str() {
-        // A file may well be called "[1].parquet": what exists is no pattern.
+        // A file may be called "[1].parquet": the path of an existing file is not a pattern.
         Some(pattern) if pattern.contains(['*', '?', '[']) && !given.exists() => matching(given, pattern),
         _ => Ok(vec![given.to_owned()]),
     }
 }
 
 fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let failed = |source| cannot_list(folder, source);
-    let is_parquet = |path: &Path| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
+    let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
+    for entry in entries.map_err(|source| cannot_list(folder, source))? {
+        let path = entry.path();
         if !path.file_name().is_some_and(is_hidden) && is_parquet(&path) {
             files.push(path);
         }
@@ -37,6 +36,10 @@ fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     files.sort();
     let hint = "give the directory that holds them, or a pattern such as 'dir/**/*.parquet'";
     some(files, folder, "holds no .parquet files", hint)
+}
+
+fn is_parquet(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"))
 }
 
 fn matching(given: &Path, pattern: &str) -> Result<Vec<PathBuf>, Error> {
@@ -47,7 +50,7 @@ fn matching(given: &Path, pattern: &str) -> Result<Vec<PathBuf>, Error> {
     for found in glob::glob(pattern).map_err(invalid)? {
         match found {
             Ok(path) if agrees(&parts, &names(&path), true) && !path.is_dir() => files.push(path),
-            // A folder that cannot be looked into may hold rows that nobody would miss.
+            // A folder that cannot be read may hold rows, which must not go missing without an error.
             Err(error) if agrees(&parts, &names(error.path()), false) => {
                 let folder = error.path().to_owned();
                 return Err(cannot_list(&folder, error.into()));
@@ -59,13 +62,13 @@ fn matching(given: &Path, pattern: &str) -> Result<Vec<PathBuf>, Error> {
     some(files, given, "matches no file", hint)
 }
 
-/// The names that a path is made of.
+/// The names in a path.
 fn names(path: &Path) -> Vec<&OsStr> {
     let is_name = |part: &Component| matches!(part, Component::Normal(_) | Component::ParentDir);
     path.components().filter(is_name).map(Component::as_os_str).collect()
 }
 
-/// Whether the parts of a pattern match names by our rule: all of them, or the first parts all names.
+/// Whether the parts of a pattern match names by the rule above: all parts if `is_whole`, otherwise the first parts.
 fn agrees(parts: &[&str], names: &[&OsStr], is_whole: bool) -> bool {
     match (parts, names) {
         (rest, []) => !is_whole || rest.iter().all(|part| *part == "**"),
@@ -79,8 +82,9 @@ fn agrees(parts: &[&str], names: &[&OsStr], is_whole: bool) -> bool {
 
 fn is_match(part: &str, name: &OsStr) -> bool {
     let name_text = name.to_string_lossy();
-    let names_it = |first: char| matches!(first, '.' | '_') && name_text.starts_with(first);
-    (!is_hidden(name) || part.starts_with(names_it)) && Pattern::new(part).is_ok_and(|part| part.matches(&name_text))
+    let is_spelled_out = |first: char| matches!(first, '.' | '_') && name_text.starts_with(first);
+    (!is_hidden(name) || part.starts_with(is_spelled_out))
+        && Pattern::new(part).is_ok_and(|part| part.matches(&name_text))
 }
 
 fn is_hidden(name: &OsStr) -> bool {
@@ -121,16 +125,12 @@ mod tests {
 
     /// Issue 15, point 5.
     #[test]
-    fn hidden_names_are_taken_only_where_they_are_named() {
+    fn hidden_names_are_taken_only_if_they_are_spelled_out() {
         let folder = TemporaryFolder::new().unwrap();
         for file in FILES {
             fs::create_dir_all(folder.path().join(file).parent().unwrap()).unwrap();
             fs::write(folder.path().join(file), "").unwrap();
         }
-        let found = |pattern: &str| match expand(&folder.path().join(pattern)) {
-            Ok(files) => files.iter().map(|file| file.strip_prefix(folder.path()).unwrap().to_owned()).collect(),
-            Err(_) => Vec::new(),
-        };
         for (pattern, expected) in [
             ("", &["a.parquet", "b.parquet"][..]),
             ("*", &["a.parquet", "b.parquet"]),
@@ -151,8 +151,10 @@ mod tests {
             ("./deep/../[ab].parquet", &["deep/../a.parquet", "deep/../b.parquet"]),
             ("_d.parquet", &["_d.parquet"]),
         ] {
-            let expected: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
-            assert_eq!(found(pattern), expected, "{pattern}");
+            let found = expand(&folder.path().join(pattern)).unwrap_or_default();
+            let found: Vec<&Path> = found.iter().map(|file| file.strip_prefix(folder.path()).unwrap()).collect();
+            let expected: Vec<&Path> = expected.iter().map(Path::new).collect();
+            assert_eq!(found, expected, "{pattern}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A file that several threads read at once, each at its own place.
+//! A file that several threads read at the same time, by position.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -13,42 +13,45 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use crate::error::Error;
 
-/// Reads by position, so that no thread moves another's. No read goes beyond the length that the file had
-/// when it was opened, and no buffer is larger than what is there: numbers in a file are not trusted.
+/// Reads by position, so that threads share no cursor. Reads end at the length that the file had when it was opened, and no
+/// buffer is larger than that: numbers in a file are not trusted.
 #[derive(Clone, Debug)]
 pub(super) struct PositionedFile {
     file: Arc<File>,
     len: u64,
-    /// When it was last written to, in seconds and nanoseconds.
+    /// The time of the last modification, in seconds and nanoseconds.
     written: (i64, i64),
-    /// The number of the first error that the system gave for a read, or 0. What is told of it on the way out is a text.
+    /// The number of the first system error of a read, or 0. The Parquet crate passes on only the text of an error.
     failure: Arc<AtomicI32>,
 }
 
 impl PositionedFile {
     pub(super) fn open(path: &Path) -> std::result::Result<Self, Error> {
-        let failed = |source| Error::Io {
+        let cannot_read = |source| Error::Io {
             action: "cannot read",
             path: path.to_owned(),
             source,
             hint: "check the path and its permissions",
         };
-        let kind = std::fs::metadata(path).map_err(failed)?;
-        if !kind.is_file() {
-            // Opening a pipe would wait for a writer for ever.
+        // Checked first: opening a pipe would wait for a writer.
+        if !std::fs::metadata(path).map_err(cannot_read)?.is_file() {
             return Err(Error::File {
                 path: path.to_owned(),
                 problem: "is not a regular file".to_owned(),
                 hint: "copy the data into a file first: files are read by position".to_owned(),
             });
         }
-        let file = File::open(path).map_err(failed)?;
-        let opened = file.metadata().map_err(failed)?;
-        let written = (opened.mtime(), opened.mtime_nsec());
-        Ok(Self { file: Arc::new(file), len: opened.len(), written, failure: Arc::default() })
+        Self::of(File::open(path)).map_err(cannot_read)
     }
 
-    /// What went wrong with the file of that path: if the system failed to read it, then that, whatever the parser made of it.
+    fn of(opened: io::Result<File>) -> io::Result<Self> {
+        let file = opened?;
+        let metadata = file.metadata()?;
+        let written = (metadata.mtime(), metadata.mtime_nsec());
+        Ok(Self { file: Arc::new(file), len: metadata.len(), written, failure: Arc::default() })
+    }
+
+    /// The error to report for the file at this path: the system error if a read failed, otherwise the given one.
     pub(super) fn blame(&self, path: &Path, error: Error) -> Error {
         match self.failure.load(Ordering::Relaxed) {
             0 => error,
@@ -68,13 +71,13 @@ impl PositionedFile {
         error
     }
 
-    /// Whether nobody has written to the file since it was opened, as far as the system tells.
+    /// Whether length and modification time are the same as when the file was opened.
     pub(super) fn is_unchanged(&self) -> bool {
-        let same = |now: std::fs::Metadata| now.len() == self.len && (now.mtime(), now.mtime_nsec()) == self.written;
-        self.file.metadata().is_ok_and(same)
+        let is_same = |now: std::fs::Metadata| now.len() == self.len && (now.mtime(), now.mtime_nsec()) == self.written;
+        self.file.metadata().is_ok_and(is_same)
     }
 
-    /// A reader from a place on.
+    /// A reader that starts at a position.
     pub(super) fn cursor(&self, start: u64) -> Result<Cursor> {
         self.check(start, 0)?;
         Ok(Cursor { file: self.clone(), at: start })
@@ -128,23 +131,26 @@ impl Read for Cursor {
     }
 }
 
-/// Text files that people or we wrote are far smaller than this.
+/// The largest size of a text file: parameter files are far smaller.
 const MOST_TEXT: u64 = 1 << 20;
 
-/// The text of a small file.
+/// The text of a small file, such as a file of parameters.
 pub(crate) fn read_small_text(path: &Path) -> std::result::Result<String, Error> {
-    let wrong = |problem: &str| Error::File {
-        path: path.to_owned(),
-        problem: problem.to_owned(),
-        hint: "is it the right file?".to_owned(),
-    };
     let file = PositionedFile::open(path)?;
     if file.len > MOST_TEXT {
-        return Err(wrong("is too large for a file of parameters"));
+        return Err(no_text(path, "is too large for a file of parameters"));
     }
     let read = file.get_bytes(0, file.len as usize);
-    let bytes = read.map_err(|error| file.blame(path, wrong(&error.to_string())))?;
-    String::from_utf8(bytes.to_vec()).map_err(|_| wrong("is not text"))
+    let bytes = read.map_err(|error| file.blame(path, no_text(path, &error.to_string())))?;
+    String::from_utf8(bytes.to_vec()).map_err(|_| no_text(path, "is not text"))
+}
+
+fn no_text(path: &Path, problem: &str) -> Error {
+    Error::File {
+        path: path.to_owned(),
+        problem: problem.to_owned(),
+        hint: "check that it is the right file".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -154,18 +160,18 @@ mod tests {
 
     /// Issue 15, point 9.
     #[test]
-    fn what_the_disk_fails_to_give_is_not_called_damaged() {
+    fn a_read_error_is_not_reported_as_a_damaged_file() {
         let folder = TemporaryFolder::new().unwrap();
         let path = folder.path().join("rows.parquet");
         std::fs::write(&path, [1; 100]).unwrap();
         let mut file = PositionedFile::open(&path).unwrap();
-        let parsed = || Error::File { path: path.clone(), problem: "EOF".to_owned(), hint: String::new() };
-        assert!(file.get_bytes(50, 51).is_err() && matches!(file.blame(&path, parsed()), Error::File { .. }));
-        // Any error of the system will do: this file may not be read.
+        assert!(file.get_bytes(50, 51).is_err());
+        assert!(matches!(file.blame(&path, no_text(&path, "EOF")), Error::File { .. }));
+        // Any system error will do: this file is open for writing only.
         file.file = Arc::new(File::options().write(true).open(&path).unwrap());
         let mut text = Vec::new();
         assert!(file.get_bytes(0, 10).is_err() && file.cursor(0).unwrap().read_to_end(&mut text).is_err());
-        let error = file.clone().blame(&path, parsed());
+        let error = file.clone().blame(&path, no_text(&path, "EOF"));
         assert!(error.is_world() && error.to_string().starts_with("cannot read"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Files for the tests of this module: many types of columns, laid out in few rows to a page.
+//! Parquet files for the tests of this module: columns of many types, with few rows in each page.
 
 use std::fs::File;
 use std::ops::Range;
@@ -15,17 +15,17 @@ use parquet::file::properties::{WriterProperties, WriterVersion};
 
 use super::{Budget, Input, TemporaryFolder};
 
-/// How a file is laid out.
+/// The layout of a file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Layout {
+pub(super) struct FileLayout {
     pub(super) rows_in_group: usize,
     pub(super) rows_in_page: usize,
     pub(super) version: WriterVersion,
     pub(super) has_dictionary: bool,
 }
 
-/// Writes one file up to each of these rows, and opens the folder.
-pub(super) fn input(folder: &TemporaryFolder, ends: &[usize], layout: Layout) -> Input {
+/// Writes one file for each of `ends`, from the end of the file before to this row, and opens the folder.
+pub(super) fn input(folder: &TemporaryFolder, ends: &[usize], layout: FileLayout) -> Input {
     for (at, end) in ends.iter().enumerate() {
         let start = if at == 0 { 0 } else { ends[at - 1] };
         write(&folder.path().join(format!("{at}.parquet")), start..*end, layout);
@@ -33,7 +33,7 @@ pub(super) fn input(folder: &TemporaryFolder, ends: &[usize], layout: Layout) ->
     Input::open(folder.path(), &Budget::unlimited()).unwrap()
 }
 
-fn write(path: &Path, rows: Range<usize>, layout: Layout) {
+fn write(path: &Path, rows: Range<usize>, layout: FileLayout) {
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_max_row_group_row_count(Some(layout.rows_in_group))
@@ -48,23 +48,19 @@ fn write(path: &Path, rows: Range<usize>, layout: Layout) {
     writer.close().unwrap();
 }
 
-/// Values that only a row of this number has; every seventh is null where nulls may be.
+/// Columns of values that depend on the row number; in most of them every seventh value is null.
 pub(super) fn batch(rows: Range<usize>) -> RecordBatch {
-    let number = |row: usize| (row as f64).sin();
-    let is_there = |row: &usize| row % 7 != 3;
-    let some = |row: usize| Some(row).filter(is_there);
-    let doubles = |shift: usize| Float64Array::from_iter_values(rows.clone().map(|row| number(row + shift)));
-    let integers: Int32Array = rows.clone().map(|row| some(row).map(|row| row as i32 % 5)).collect();
-    let names: Vec<Option<String>> =
-        rows.clone().map(|row| some(row).map(|row| format!("{}", row * row % 11))).collect();
+    let present: Vec<Option<usize>> = rows.clone().map(|row| Some(row).filter(|row| row % 7 != 3)).collect();
+    let integers: Int32Array = present.iter().map(|row| row.map(|row| row as i32 % 5)).collect();
+    let names: Vec<Option<String>> = present.iter().map(|row| row.map(|row| format!("{}", row * row % 11))).collect();
     let kinds: DictionaryArray<Int32Type> = names.iter().map(Option::as_deref).collect();
     let points: BinaryArray =
-        rows.clone().map(|row| some(row).map(|row| wkb_point(number(row), number(row + 1)))).collect();
+        present.iter().map(|row| row.map(|row| wkb_point(number(row), number(row + 1)))).collect();
     let axes = Fields::from(["x", "y"].map(|name| Field::new(name, DataType::Float64, false)).to_vec());
-    let structs = StructArray::new(axes, vec![Arc::new(doubles(2)), Arc::new(doubles(3))], None);
+    let structs = StructArray::new(axes, vec![Arc::new(doubles(&rows, 2)), Arc::new(doubles(&rows, 3))], None);
     let columns: [(&str, ArrayRef); 7] = [
-        ("lat", Arc::new(doubles(0))),
-        ("lon", Arc::new(rows.clone().map(|row| some(row).map(number)).collect::<Float64Array>())),
+        ("lat", Arc::new(doubles(&rows, 0))),
+        ("lon", Arc::new(present.iter().map(|row| row.map(number)).collect::<Float64Array>())),
         ("integer", Arc::new(integers)),
         ("name", Arc::new(StringArray::from(names))),
         ("kind", Arc::new(kinds)),
@@ -72,6 +68,14 @@ pub(super) fn batch(rows: Range<usize>) -> RecordBatch {
         ("point", Arc::new(structs)),
     ];
     RecordBatch::try_from_iter_with_nullable(columns.map(|(name, values)| (name, values, true))).unwrap()
+}
+
+fn number(row: usize) -> f64 {
+    (row as f64).sin()
+}
+
+fn doubles(rows: &Range<usize>, shift: usize) -> Float64Array {
+    Float64Array::from_iter_values(rows.clone().map(|row| number(row + shift)))
 }
 
 fn wkb_point(x: f64, y: f64) -> Vec<u8> {

@@ -1,11 +1,11 @@
-//! Where the coordinates are: named columns, `GeoParquet` points, or index columns.
+//! Finds and reads the coordinates: named columns, `GeoParquet` or `GeoArrow` points, or index columns.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, Fields, Float64Type};
 use geo_traits::{CoordTrait, GeometryTrait, GeometryType, PointTrait};
 use serde_json::Value;
 
-use super::budget::Taken;
+use super::budget::Reservation;
 use super::input::{Input, type_name};
 use super::json::parse_json;
 use super::origin::Origin;
@@ -13,46 +13,46 @@ use super::read::Numbers;
 use super::shortened;
 use crate::error::Error;
 
-/// Which columns hold the places, as far as the user said.
+/// The columns that hold the places, as requested by the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CoordinateRequest {
-    /// `GeoParquet` metadata, then the usual names.
+    /// Not specified: try `GeoParquet` metadata, then the usual names.
     Find,
     /// Columns of latitude and longitude.
     LatLon(String, String),
     /// A column of points, as WKB or as structs of x and y.
     Geometry(String),
-    /// One to three plain axes.
+    /// One to three index columns.
     Index(Vec<String>),
 }
 
-/// The coordinates of each row; what is null or empty is NaN.
+/// The coordinates of each row; null values and empty points are NaN.
 #[derive(Clone, Debug)]
 pub struct CoordinateColumns {
-    /// Latitude and longitude, or the index columns less where they are counted from.
+    /// Latitude and longitude, or the index columns relative to their origin.
     pub axes: Vec<Numbers>,
     /// Whether the axes are index columns.
     pub is_index: bool,
-    /// Something that the user should know about how they were read.
+    /// A remark for the user about how they were read.
     pub note: Option<String>,
 }
 
-/// Pairs of names that mean latitude and longitude, whatever their case.
+/// Pairs of names for latitude and longitude, in any case.
 const USUAL_NAMES: [(&str, &str); 4] = [("latitude", "longitude"), ("lat", "lon"), ("lat", "lng"), ("lat", "long")];
 
 /// Coordinate reference systems in which x is longitude and y latitude in degrees on (nearly) WGS 84.
 const DEGREES: [&str; 4] = ["OGC:CRS84", "OGC:CRS84h", "EPSG:4326", "EPSG:4979"];
 
-/// Bytes that an object of JSON takes once it is parsed, and each further element of an object or a list: maps have nodes of
-/// eleven entries of 56 bytes, half full in long ones; lists grow by doubling, 32 bytes an element.
+/// Bytes of a parsed JSON object, and of each further element of an object or a list. A map node has eleven entries of 56
+/// bytes, and long maps have nodes that are half full; lists grow by doubling, with 32 bytes for each element.
 const BYTES_PER_OBJECT: u64 = 768;
 const BYTES_PER_ELEMENT: u64 = 128;
 
 impl Input {
-    /// Finds and reads the coordinates. Those of an index are counted from the origin that all inputs of a run share.
+    /// Finds and reads the coordinates. Index columns are read relative to the origin that all inputs of a run share.
     ///
     /// # Errors
-    /// If they cannot be found or are not what they should be.
+    /// If they cannot be found, or have the wrong type, encoding or coordinate reference system.
     pub fn coordinates(&self, request: &CoordinateRequest, origin: &mut Origin) -> Result<CoordinateColumns, Error> {
         match request {
             CoordinateRequest::LatLon(latitude, longitude) => self.lat_lon(latitude, longitude),
@@ -82,11 +82,8 @@ impl Input {
     }
 
     fn usual_names(&self) -> Result<CoordinateColumns, Error> {
-        let find = |wanted: &str| {
-            self.schema().fields().iter().map(|field| field.name()).find(|name| name.eq_ignore_ascii_case(wanted))
-        };
         for (latitude, longitude) in USUAL_NAMES {
-            if let (Some(latitude), Some(longitude)) = (find(latitude), find(longitude)) {
+            if let (Some(latitude), Some(longitude)) = (self.find_name(latitude), self.find_name(longitude)) {
                 return self.lat_lon(latitude, longitude);
             }
         }
@@ -100,8 +97,14 @@ impl Input {
         })
     }
 
-    /// The column of points that was given or that the metadata name, and how they are encoded if they say so: under the key
-    /// `geo` as in `GeoParquet`, or in a column's `GeoArrow` type. What they say must be points in longitude and latitude.
+    /// The column of this name in any case.
+    fn find_name(&self, wanted: &str) -> Option<&String> {
+        self.schema().fields().iter().map(|field| field.name()).find(|name| name.eq_ignore_ascii_case(wanted))
+    }
+
+    /// The column of points, given or named by the metadata, and its encoding if the metadata state it. Metadata are the
+    /// `GeoParquet` entry under the key `geo`, or a column's `GeoArrow` type. They must describe points in longitude and
+    /// latitude.
     fn described(&self, given: Option<&str>) -> Result<Option<(String, Option<Encoding>)>, Error> {
         let Some(text) = self.key_value("geo") else {
             let fields = self.schema().fields().iter();
@@ -112,8 +115,8 @@ impl Input {
         };
         let _room = self.room_to_parse(text)?;
         let geo = parse_json(text).map_err(|problem| self.bad_geo(&problem))?;
-        let primary = || geo.get("primary_column")?.as_str();
-        let column = given.or_else(primary).ok_or_else(|| self.bad_geo("names no primary column"))?;
+        let primary = geo.get("primary_column").and_then(Value::as_str);
+        let column = given.or(primary).ok_or_else(|| self.bad_geo("names no primary column"))?;
         let Some(described) = geo.get("columns").and_then(|columns| columns.get(column)) else {
             return Ok(Some((column.to_owned(), None)));
         };
@@ -122,26 +125,25 @@ impl Input {
         Ok(Some((column.to_owned(), encoding)))
     }
 
-    /// A column with a `GeoArrow` type: the part of its name behind the dot, and JSON with the rest.
+    /// A column with a `GeoArrow` type: `encoding` is the part of the type's name after the dot, `details` its JSON metadata.
     fn geoarrow(&self, column: &str, encoding: &str, details: &str) -> Result<(String, Option<Encoding>), Error> {
         let _room = self.room_to_parse(details)?;
         if !details.is_empty() {
-            let hint = "name the columns with --lat and --lon";
-            let problem = |problem| {
-                self.wrong_column(column, &format!("has GeoArrow metadata, of which this is wrong: it {problem}"), hint)
-            };
-            let details = parse_json(details).map_err(problem)?;
+            let details = parse_json(details).map_err(|problem| {
+                let hint = "name the columns with --lat and --lon";
+                self.wrong_column(column, &format!("has wrong GeoArrow metadata: it {problem}"), hint)
+            })?;
             details.get("crs").map_or(Ok(()), |crs| self.check_crs(column, crs))?;
         }
         Ok((column.to_owned(), Some(self.encoding(column, encoding)?)))
     }
 
-    /// Memory to parse JSON of whatever length.
-    fn room_to_parse(&self, text: &str) -> Result<Taken, Error> {
+    /// Reserves memory to parse JSON.
+    fn room_to_parse(&self, text: &str) -> Result<Reservation, Error> {
         self.budget.take(parsed_size(text), || format!("reading the metadata of {}", self.path().display()))
     }
 
-    /// How points are encoded, by its name.
+    /// The encoding of this name.
     fn encoding(&self, column: &str, name: &str) -> Result<Encoding, Error> {
         match name {
             _ if name.eq_ignore_ascii_case("wkb") => Ok(Encoding::Wkb),
@@ -191,7 +193,7 @@ impl Input {
         Ok(points.into_columns(column))
     }
 
-    /// `GeoParquet` without a crs is longitude and latitude; with one it must say so.
+    /// Checks a coordinate reference system. (`GeoParquet` without one means longitude and latitude.)
     fn check_crs(&self, column: &str, crs: &Value) -> Result<(), Error> {
         let name = crs_name(crs);
         if DEGREES.contains(&name.as_str()) {
@@ -208,7 +210,7 @@ impl Input {
 
 const ONLY_POINTS: &str = "give a column of WKB points or of structs with x and y";
 
-/// How metadata say that points are encoded.
+/// The encoding of points according to the metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encoding {
     Wkb,
@@ -217,7 +219,7 @@ enum Encoding {
 }
 
 impl Encoding {
-    /// What the column must then hold.
+    /// What the column must hold, for messages.
     fn name(self) -> &'static str {
         match self {
             Self::Wkb => "WKB as its metadata say",
@@ -226,14 +228,14 @@ impl Encoding {
     }
 }
 
-/// The `GeoArrow` type of a column, if it has one: its name without the prefix, and the JSON that goes with it.
+/// The `GeoArrow` type of a column, if it has one: its name without the prefix, and its JSON metadata.
 fn geoarrow(field: &Field) -> Option<(&str, &str)> {
     let metadata = field.metadata();
     let encoding = metadata.get("ARROW:extension:name")?.strip_prefix("geoarrow.")?;
     Some((encoding, metadata.get("ARROW:extension:metadata").map_or("", String::as_str)))
 }
 
-/// Bytes that JSON may take while it is parsed, with two copies of the longest string.
+/// An upper bound on the bytes that parsing JSON takes, including two copies of the longest string.
 fn parsed_size(text: &str) -> u64 {
     let (mut size, mut is_quoted, mut is_escaped) = (3 * text.len() as u64, false, false);
     for byte in text.bytes() {
@@ -257,13 +259,17 @@ fn is_double(fields: &Fields, name: &str) -> bool {
     fields.find(name).is_some_and(|(_, field)| field.data_type() == &DataType::Float64)
 }
 
-/// `EPSG:3857` and the like, or the name, or what else there is.
+/// The identifier of a coordinate reference system (`EPSG:3857`), or its name, or its JSON.
 fn crs_name(crs: &Value) -> String {
-    let id = || Some(format!("{}:{}", crs.pointer("/id/authority")?.as_str()?, plain(crs.pointer("/id/code")?)));
-    let name = || Some(plain(crs.get("name")?));
-    let text =
-        if crs.is_null() { "unknown (null)".to_owned() } else { id().or_else(name).unwrap_or_else(|| plain(crs)) };
-    shortened(&text, 80)
+    if crs.is_null() {
+        return "unknown (null)".to_owned();
+    }
+    let name = crs_id(crs).or_else(|| crs.get("name").map(plain));
+    shortened(&name.unwrap_or_else(|| plain(crs)), 80)
+}
+
+fn crs_id(crs: &Value) -> Option<String> {
+    Some(format!("{}:{}", crs.pointer("/id/authority")?.as_str()?, plain(crs.pointer("/id/code")?)))
 }
 
 fn plain(value: &Value) -> String {
@@ -274,19 +280,19 @@ fn as_binary(array: &ArrayRef) -> Result<ArrayRef, parquet::errors::ParquetError
     Ok(arrow::compute::cast(array, &DataType::LargeBinary)?)
 }
 
-/// Points while they are read: x is longitude, y latitude.
+/// Collects points while they are read: x is longitude, y is latitude.
 #[derive(Default)]
 struct Points {
     x: Vec<f64>,
     y: Vec<f64>,
-    /// Rows of the input before them.
+    /// Number of the first row, for messages.
     first_row: usize,
     first_null: Option<usize>,
     has_z: bool,
 }
 
 impl Points {
-    /// Makes room for all rows of an input.
+    /// Allocates memory for all rows of an input.
     fn make_room(&mut self, input: &Input) -> Result<(), Error> {
         let rows = input.rows();
         input.budget.take(16 * rows as u64, || input.reading())?.keep(u64::MAX);
@@ -303,7 +309,7 @@ impl Points {
         Ok(())
     }
 
-    /// One WKB geometry; `None` for an empty point.
+    /// Parses one WKB geometry; `None` for an empty point.
     fn parse(&mut self, bytes: &[u8]) -> Result<Option<(f64, f64)>, String> {
         let row = self.first_row + self.x.len();
         let geometry =
@@ -317,8 +323,8 @@ impl Points {
 
     fn add_struct(&mut self, array: &ArrayRef) -> Result<(), String> {
         let points = array.as_struct();
-        let axis = |name: &str| points.column_by_name(name).and_then(|axis| axis.as_primitive_opt::<Float64Type>());
-        let (Some(x), Some(y)) = (axis("x"), axis("y")) else {
+        let [Some(x), Some(y)] = ["x", "y"].map(|name| points.column_by_name(name)?.as_primitive_opt::<Float64Type>())
+        else {
             return Err("has points whose x and y are not doubles".to_owned());
         };
         for row in 0..points.len() {
@@ -338,9 +344,10 @@ impl Points {
     }
 
     fn into_columns(self, column: &str) -> CoordinateColumns {
-        let numbers = |values| Numbers { name: column.to_owned(), values, first_null: self.first_null };
+        let axes = [self.y, self.x];
+        let axes = axes.map(|values| Numbers { name: column.to_owned(), values, first_null: self.first_null });
         CoordinateColumns {
-            axes: vec![numbers(self.y), numbers(self.x)],
+            axes: axes.into(),
             is_index: false,
             note: self.has_z.then(|| format!("the z values of '{}' are ignored", shortened(column, 80))),
         }

@@ -1,11 +1,11 @@
-//! Groups: a small number for each key, the same in all inputs of a run.
+//! Group keys: each distinct key gets a small number, the same in all inputs of a run.
 
 use std::hash::{BuildHasher, RandomState};
 
 use arrow::array::{Array, AsArray};
 use hashbrown::HashTable;
 
-use super::budget::Taken;
+use super::budget::Reservation;
 use super::input::{Input, type_name};
 use super::key::as_keys;
 use crate::error::Error;
@@ -15,16 +15,17 @@ use crate::error::Error;
 pub struct GroupColumn {
     /// A small number for each row, equal for equal keys.
     pub ids: Vec<u32>,
-    /// The first row whose key was null.
+    /// The first row whose key is null.
     pub first_null: Option<usize>,
 }
 
-/// Gives the same small number to equal group keys, over several inputs. A million keys of ten letters take some 30 MB.
+/// The distinct group keys of several inputs, numbered in the order in which they occur. A million keys of ten letters take
+/// some 30 MB.
 #[derive(Debug, Default)]
 pub struct Groups {
     /// All keys, one after the other.
     text: String,
-    /// Where each ends.
+    /// The end of each key in `text`.
     ends: Vec<usize>,
     numbers: HashTable<u32>,
     hasher: RandomState,
@@ -44,10 +45,9 @@ impl Input {
         let read = self.arrays(&[root], &[], |array| Ok(as_keys(array)?))?;
         let arrays = &read.arrays[0];
         let rows: usize = arrays.iter().map(Array::len).sum();
-        let what = || self.reading();
-        self.budget.take(4 * rows as u64, what)?.keep(u64::MAX);
-        // Every row may have a key of its own.
-        let taken = self.budget.take(read.taken.iter().map(Taken::bytes).sum(), what)?;
+        self.budget.take(4 * rows as u64, || self.reading())?.keep(u64::MAX);
+        // Every row may have a different key.
+        let reserved = self.budget.take(read.taken.iter().map(Reservation::bytes).sum(), || self.reading())?;
         let before = groups.bytes();
         let mut ids = Vec::with_capacity(rows);
         let mut first_null = None;
@@ -59,18 +59,18 @@ impl Input {
                 ids.push(groups.number(key.unwrap_or_default()));
             }
         }
-        taken.keep(groups.bytes() - before);
+        reserved.keep(groups.bytes() - before);
         Ok(GroupColumn { ids, first_null })
     }
 }
 
 impl Groups {
-    /// The keys seen, in the order of their numbers.
+    /// All keys, in the order of their numbers.
     pub(crate) fn keys(&self) -> Vec<&str> {
         (0..self.ends.len()).map(|number| self.key(number)).collect()
     }
 
-    /// The number of a key, if it was seen.
+    /// The number of a key, if it has one.
     pub(crate) fn find(&self, key: &str) -> Option<u32> {
         self.numbers.find(self.hasher.hash_one(key), |number| self.key(*number as usize) == key).copied()
     }
@@ -85,7 +85,7 @@ impl Groups {
         &self.text[start..self.ends[number]]
     }
 
-    /// The number of a key, which is the next one if it was not seen before.
+    /// The number of a key; a new key gets the next number.
     fn number(&mut self, key: &str) -> u32 {
         if let Some(number) = self.find(key) {
             return number;
@@ -93,11 +93,15 @@ impl Groups {
         let number = self.ends.len() as u32;
         self.text.push_str(key);
         self.ends.push(self.text.len());
+        // Taken out while the table hashes the keys, which it must look up here.
         let mut numbers = std::mem::take(&mut self.numbers);
-        let hash = |number: &u32| self.hasher.hash_one(self.key(*number as usize));
-        numbers.insert_unique(hash(&number), number, hash);
+        numbers.insert_unique(self.hash(number), number, |number| self.hash(*number));
         self.numbers = numbers;
         number
+    }
+
+    fn hash(&self, number: u32) -> u64 {
+        self.hasher.hash_one(self.key(number as usize))
     }
 }
 

@@ -1,4 +1,4 @@
-//! An input: one Parquet file, a directory or a glob of them, all with one schema; or a table that a program holds.
+//! [`Input`]: one or more Parquet files with one schema, or a table in memory.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -14,22 +14,23 @@ use super::budget::Budget;
 use super::expand::expand;
 use super::file::PositionedFile;
 use super::guard;
+use super::nearest::nearest;
 use super::shortened;
 use crate::error::Error;
 
-/// Parquet files with one schema, in the order of their names, or a table in memory; their rows count through.
+/// Parquet files with one schema, in the order of their names, or a table in memory. Rows are numbered through all files.
 #[derive(Debug)]
 pub struct Input {
     pub(super) source: Source,
     pub(super) budget: Budget,
-    /// Rows before the first, where it is a part of an input.
+    /// The number of its first row in the whole input, if it is a part of one.
     pub(super) first_row: usize,
     pub(super) given: PathBuf,
 }
 
 #[derive(Debug)]
 pub(super) enum Source {
-    /// Rows of the files, in their order. The parts of an input share its files.
+    /// Rows of the files, in order. The parts of an input share its files.
     Files(Arc<[ParquetFile]>, Vec<Piece>),
     Memory(ArrowTable),
 }
@@ -43,10 +44,10 @@ pub(super) struct Piece {
     pub(super) rows: Range<usize>,
 }
 
-/// A table in memory, as Arrow lays it out. Cloning it copies no values.
+/// An Arrow table in memory. Cloning it copies no values.
 #[derive(Clone, Debug)]
 pub struct ArrowTable {
-    /// The columns; metadata may say where points are, under the key `geo` as in `GeoParquet` or by `GeoArrow` types.
+    /// The columns. Metadata may describe columns of points, under the key `geo` as in `GeoParquet` or by `GeoArrow` types.
     pub schema: SchemaRef,
     /// The rows.
     pub batches: Vec<RecordBatch>,
@@ -57,7 +58,7 @@ pub(super) struct ParquetFile {
     pub(super) path: PathBuf,
     pub(super) reader: PositionedFile,
     pub(super) metadata: ArrowReaderMetadata,
-    /// Its pairs of keys and values. They may be long, and the metadata are without them; that of the Arrow schema has no value.
+    /// Its key-value pairs, which are removed from `metadata` since they may be long. The pair of the Arrow schema has no value.
     pub(super) pairs: Vec<KeyValue>,
 }
 
@@ -68,16 +69,21 @@ impl ParquetFile {
         Ok(Self { path, reader, metadata, pairs })
     }
 
-    /// Does work on it: what the Parquet reader cannot cope with, or the disk not read, becomes an error of ours.
+    /// Runs work on the file. Errors and panics of the Parquet crate, and failures of the disk, become errors of this crate.
     pub(super) fn guarded<T>(&self, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Error> {
         guard::guarded(&self.path, work).map_err(|error| self.reader.blame(&self.path, error))
+    }
+
+    /// The purpose of a memory reservation, for messages.
+    pub(super) fn reading(&self) -> String {
+        format!("reading {}", self.path.display())
     }
 
     pub(super) fn parquet(&self) -> &ParquetMetaData {
         self.metadata.metadata()
     }
 
-    /// All of its rows, as the file at a position among others.
+    /// All of its rows, for the file at position `at`.
     fn pieces(&self, at: usize) -> impl Iterator<Item = Piece> {
         self.parquet().row_groups().iter().enumerate().map(move |(group, claims)| Piece {
             file: at,
@@ -88,12 +94,12 @@ impl ParquetFile {
 }
 
 impl Input {
-    /// Opens a file, all `.parquet` files of a directory, or all files that a glob matches; names that begin with a dot or
-    /// an underscore only where they are spelled out. Only the ends of the files are read here. What is read from it stays
-    /// within the budget.
+    /// Opens a file, all `.parquet` files of a directory, or all files that a glob matches. Names that begin with a dot or an
+    /// underscore are skipped unless they are spelled out. Only the footers are read here. The memory of everything that is
+    /// read stays within the budget.
     ///
     /// # Errors
-    /// If nothing matches, a file is no Parquet file, or the files differ in schema.
+    /// If no file matches, a file is not a Parquet file, or the files differ in schema.
     pub fn open(given: &Path, budget: &Budget) -> Result<Self, Error> {
         let open = |path| ParquetFile::open(path, budget);
         let files = expand(given)?.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
@@ -110,13 +116,13 @@ impl Input {
         Ok(Self { source, budget: budget.clone(), first_row: 0, given: given.to_owned() })
     }
 
-    /// A table in memory, under the name that messages are to call it by.
+    /// A table in memory; messages use the name.
     #[must_use]
     pub fn in_memory(name: &Path, table: ArrowTable) -> Self {
         Self { source: Source::Memory(table), budget: Budget::unlimited(), first_row: 0, given: name.to_owned() }
     }
 
-    /// The files behind it; none for a table in memory.
+    /// The files; none for a table in memory.
     pub(super) fn files(&self) -> &[ParquetFile] {
         match &self.source {
             Source::Files(files, _) => files,
@@ -124,7 +130,7 @@ impl Input {
         }
     }
 
-    /// That nobody has written to the files of its rows since they were opened, as far as the system tells.
+    /// Checks that the files of its rows have not changed since they were opened.
     pub(crate) fn check_unchanged(&self) -> Result<(), Error> {
         let Source::Files(files, pieces) = &self.source else { return Ok(()) };
         let mut used: Vec<usize> = pieces.iter().map(|piece| piece.file).collect();
@@ -151,7 +157,7 @@ impl Input {
         matches!(self.source, Source::Memory(_))
     }
 
-    /// The error that no output can be made from it: pages are copied from files.
+    /// The error that a table in memory cannot be written to a file: columns are copied from files.
     #[must_use]
     pub fn no_file(&self) -> Error {
         Error::File {
@@ -161,12 +167,12 @@ impl Input {
         }
     }
 
-    /// The paths of the files behind it; none for a table in memory.
+    /// The paths of the files; none for a table in memory.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files().iter().map(|file| file.path.as_path())
     }
 
-    /// Number of rows, as the files claim.
+    /// Number of rows according to the footers.
     #[must_use]
     pub fn rows(&self) -> usize {
         match &self.source {
@@ -175,7 +181,7 @@ impl Input {
         }
     }
 
-    /// The row of the whole input that its first row is: messages count through all parts.
+    /// The number of its first row in the whole input: messages number rows through all parts.
     pub(crate) fn first_row(&self) -> usize {
         self.first_row
     }
@@ -198,7 +204,7 @@ impl Input {
     /// The position and field of a column.
     ///
     /// # Errors
-    /// If there is none of that name, with the nearest names, or more than one.
+    /// If there is no column of that name (the message suggests a similar one), or more than one.
     pub fn column(&self, name: &str) -> Result<(usize, &FieldRef), Error> {
         let mut found = self.schema().fields().iter().enumerate().filter(|(_, field)| field.name() == name);
         match (found.next(), found.next()) {
@@ -248,67 +254,17 @@ impl Input {
     }
 }
 
-/// How alike two names must be for one to be meant by the other.
-const ALIKE: f64 = 0.6;
-
-/// Names compared letter by letter at most: each takes as long as the product of both lengths. Comparing 10,000 names of 100
-/// letters while they are sorted took 2.4 s (2026-11-18).
-const MOST_COMPARED: usize = 300;
-
-/// The name that is likely to be meant, if there is one.
-fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let start = |name: &str| name.chars().take(100).collect::<String>().to_lowercase();
-    let wanted = start(wanted);
-    let letters = Letters::of(&wanted);
-    let mut likely: Vec<(f64, &str)> = names
-        .map(|name| (letters.shared_with(&Letters::of(&start(name))), name))
-        .filter(|(share, _)| *share > ALIKE)
-        .collect();
-    likely.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    likely.truncate(MOST_COMPARED);
-    let compared =
-        likely.into_iter().map(|(_, name)| (strsim::normalized_damerau_levenshtein(&wanted, &start(name)), name));
-    // The first of the best.
-    let best = compared.reduce(|best, next| if next.0 > best.0 { next } else { best });
-    best.filter(|(likeness, _)| *likeness > ALIKE).map(|(_, name)| name)
-}
-
-/// How often a name has each letter: names with other letters are not alike, and this is soon seen.
-struct Letters {
-    counts: [u8; 64],
-    length: usize,
-}
-
-impl Letters {
-    fn of(name: &str) -> Self {
-        let mut letters = Self { counts: [0; 64], length: 0 };
-        for letter in name.chars() {
-            let count = &mut letters.counts[letter as usize % 64];
-            *count = count.saturating_add(1);
-            letters.length += 1;
-        }
-        letters
-    }
-
-    /// The share of letters that both have, which likeness cannot exceed.
-    fn shared_with(&self, other: &Self) -> f64 {
-        let shared: usize = self.counts.iter().zip(&other.counts).map(|(a, b)| usize::from(*a.min(b))).sum();
-        shared as f64 / self.length.max(other.length).max(1) as f64
-    }
-}
-
-/// In what the columns of two files differ.
+/// How the columns of two files differ, for messages.
 fn difference(first: &ParquetFile, other: &ParquetFile) -> String {
-    let fields = |file: &ParquetFile| file.parquet().file_metadata().schema().get_fields().to_vec();
-    let (first, other) = (fields(first), fields(other));
-    let unequal = first.iter().zip(&other).find(|(a, b)| a != b).map(|(_, b)| b);
+    let [first, other] = [first, other].map(|file| file.parquet().file_metadata().schema().get_fields());
+    let unequal = first.iter().zip(other).find(|(a, b)| a != b).map(|(_, b)| b);
     match unequal.or(other.get(first.len())).or(first.get(other.len())) {
         Some(field) => format!("column '{}' differs", shortened(field.name(), 80)),
         None => "its schema differs".to_owned(),
     }
 }
 
-/// A type as people know it.
+/// The name of a type in messages.
 pub(super) fn type_name(data_type: &DataType) -> String {
     match data_type {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_owned(),
@@ -319,26 +275,5 @@ pub(super) fn type_name(data_type: &DataType) -> String {
         DataType::Dictionary(_, values) => type_name(values),
         DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => "a list".to_owned(),
         other => shortened(&other.to_string(), 80),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_that_is_likely_to_be_meant() {
-        let names = ["latitude", "longitude", "price", "Price_2020", "sale"];
-        for (wanted, meant) in
-            [("prce", Some("price")), ("lattitude", Some("latitude")), ("LONGITUDE", Some("longitude")), ("xyz", None)]
-        {
-            assert_eq!(nearest(wanted, names.into_iter()), meant, "{wanted}");
-        }
-        // Of many that share all letters, those that are compared are enough.
-        let same = |at: usize| format!("{at:04} of the measured averages");
-        let many: Vec<String> = (0..5000).map(same).collect();
-        assert_eq!(nearest("4711 of the measured average", many.iter().map(String::as_str)), Some(same(4711).as_str()));
-        let long = "İ".repeat(500);
-        assert_eq!(nearest(&long, [long.as_str(), ""].into_iter()), Some(long.as_str()));
     }
 }

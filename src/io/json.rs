@@ -1,5 +1,4 @@
-//! JSON of which every key stands once. What reads JSON into maps keeps the last of two values in silence, and two programs
-//! may well keep different ones.
+//! Parses JSON and refuses duplicate keys. Most parsers keep one of the values without notice, and not all the same one.
 
 use std::fmt;
 
@@ -11,7 +10,7 @@ use super::shortened;
 /// Parses a text.
 ///
 /// # Errors
-/// In one phrase what is wrong: no JSON, or a key that stands twice, by its name.
+/// A phrase for a message: the text is not JSON, or has a certain key twice.
 pub(crate) fn parse_json(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map(|Unambiguous(value)| value).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => error.to_string(),
@@ -19,7 +18,7 @@ pub(crate) fn parse_json(text: &str) -> Result<Value, String> {
     })
 }
 
-/// A value without a key that stands twice in one object.
+/// A value without duplicate keys.
 struct Unambiguous(Value);
 
 impl<'de> Deserialize<'de> for Unambiguous {
@@ -91,20 +90,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_else_is_read_as_it_always_was() {
+    fn values_are_the_same_as_those_of_serde() {
         let text = r#"{"a": [1, -2, 0.30000000000000004, 1e300, true, null, "é\n"], "b": {"a": {}}, "": 18446744073709551615}"#;
         assert_eq!(parse_json(text), Ok(serde_json::from_str(text).unwrap()));
     }
 
     #[test]
-    fn a_key_that_stands_twice_is_named() {
+    fn a_duplicate_key_is_named() {
         for text in [r#"{"c": 1, "sigma": 2, "c": 1}"#, r#"[{"b": {"c": 1, "c": {}}}]"#, r#"{"c": 1, "\u0063": 1}"#] {
             assert!(parse_json(text).unwrap_err().starts_with("has the key 'c' twice at line 1"), "{text}");
         }
     }
 
     #[test]
-    fn what_is_no_json() {
+    fn text_that_is_not_json_is_refused() {
         for text in ["", "{", "{'a': 1}", "[1,]", "{} {}"] {
             assert!(parse_json(text).unwrap_err().starts_with("is not JSON: "), "{text}");
         }

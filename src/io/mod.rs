@@ -1,4 +1,4 @@
-//! Parquet and GeoParquet in and out, and tables in memory. Nothing here knows about smoothing.
+//! Reads and writes Parquet and GeoParquet, and reads Arrow tables in memory. This module does not depend on smoothing.
 
 mod abandoned;
 mod budget;
@@ -12,6 +12,7 @@ mod guard;
 mod input;
 mod json;
 mod key;
+mod nearest;
 mod origin;
 mod output;
 mod parts;
@@ -39,7 +40,7 @@ pub(crate) use crate::text::shortened;
 
 const DAMAGED: &str = "the file may be damaged or truncated: write it again, or check it with another Parquet reader";
 
-/// Foreign messages may have several lines or be very long; ours are one line.
+/// A message of another library on one line, at most 300 characters long.
 fn foreign(message: &str) -> String {
     shortened(&one_line(message), 300)
 }

@@ -1,5 +1,5 @@
-//! Index columns as differences: whole numbers and decimals beyond what floats of 64 bits hold are counted from one of their own, so
-//! that distances are exact.
+//! Reads index columns relative to an origin. Whole numbers and decimals that 64-bit floats cannot hold are stored as
+//! differences from one of the values, so that distances are exact.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Float64Type, Int64Type, i256};
@@ -11,38 +11,38 @@ use super::read::Numbers;
 use super::shortened;
 use crate::error::Error;
 
-/// Where index columns are counted from: the same for all inputs of a run, since distances are between them.
+/// The origin of index columns: the same for all inputs of a run, since there are distances between their rows.
 ///
-/// The rows that are read first decide for each column: from zero if floats of 64 bits hold all of their values, otherwise from
-/// the whole part of the first. A value whose difference from that is no float is an error.
+/// The rows that are read first determine the origin of each column: zero if 64-bit floats hold all of their values, otherwise
+/// the whole part of the first value. A value whose difference from the origin is not a float is an error.
 #[derive(Debug, Default)]
 pub struct Origin {
-    /// For each column; none where no value was seen yet.
+    /// The origin of each column; `None` until the first value.
     offsets: Vec<Option<i256>>,
 }
 
 impl Origin {
-    /// All columns are counted from zero, whatever is in them: for rows in several places that nothing decides for.
+    /// The origin zero for all columns: for rows that several processes read on their own.
     #[must_use]
     pub fn zero() -> Self {
         Self { offsets: vec![Some(i256::ZERO); 3] }
     }
 
-    /// What was subtracted from each column, as near as a float is.
+    /// The origin of each column, rounded to a float.
     pub(crate) fn as_floats(&self) -> Vec<f64> {
         let float = |offset: &Option<i256>| offset.and_then(|offset| offset.to_string().parse().ok()).unwrap_or(0.0);
         self.offsets.iter().map(float).collect()
     }
 }
 
-/// Whole numbers up to this are floats; so are decimals of as many digits, next to which no other is the same float.
+/// Whole numbers up to 2^53 are floats. Decimals with up to 15 significant digits are distinct as floats.
 const LARGEST_WHOLE: u128 = 1 << 53;
 const LARGEST_DECIMAL: u128 = 1_000_000_000_000_000;
-/// The largest power of ten that is a float, with all below it.
+/// 10^22 is the largest power of ten that is exact as a float.
 const LARGEST_POWER: i8 = 22;
 
 impl Input {
-    /// Reads the columns of an index: numbers of any type.
+    /// Reads index columns of any numeric type.
     pub(super) fn index(&self, names: &[String], origin: &mut Origin) -> Result<Vec<Numbers>, Error> {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let read = self.arrays(&self.numeric(&names)?, &[], |array| Ok(plain(array)?))?;
@@ -50,7 +50,7 @@ impl Input {
         let columns = names.iter().zip(&read.arrays).zip(&mut origin.offsets);
         columns
             .map(|((name, arrays), offset)| {
-                *offset = offset.or_else(|| decided(arrays));
+                *offset = offset.or_else(|| origin_of(arrays));
                 self.counted_from(name, offset.unwrap_or(i256::ZERO), arrays)
             })
             .collect()
@@ -60,8 +60,9 @@ impl Input {
         let mut numbers = self.no_numbers(name, arrays)?;
         for array in arrays {
             let first = numbers.values.len();
-            let null = || (0..array.len()).find(|row| array.is_null(*row));
-            numbers.first_null = numbers.first_null.or_else(|| null().map(|row| first + row));
+            if numbers.first_null.is_none() {
+                numbers.first_null = (0..array.len()).find(|row| array.is_null(*row)).map(|row| first + row);
+            }
             for (at, value) in differences(array, offset).enumerate() {
                 numbers.values.push(value.ok_or_else(|| self.too_far(name, array, at, first + at, offset))?);
             }
@@ -69,7 +70,7 @@ impl Input {
         Ok(numbers)
     }
 
-    /// The error about a row of an array, which is this one of all that are read.
+    /// The error about value `at` of an array, which is row `row` of all that are read.
     fn too_far(&self, name: &str, array: &ArrayRef, at: usize, row: usize, offset: i256) -> Error {
         let value = if let Some(floats) = array.as_primitive_opt::<Float64Type>() {
             floats.value(at).to_string()
@@ -82,7 +83,7 @@ impl Input {
     }
 }
 
-/// Numbers of any type as floats, whole numbers of 64 bits, or decimals of 128 or 256.
+/// Numbers of any type as 64-bit floats, 64-bit integers, or decimals of 128 or 256 bits.
 fn plain(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     match array.data_type() {
         DataType::Dictionary(_, values) => plain(&strict_cast(array, values)?),
@@ -98,18 +99,18 @@ fn plain(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     }
 }
 
-/// The values less an offset, NaN for null; none where no float is that difference.
+/// The differences from an offset; NaN for null, `None` if the difference is not a float.
 fn differences(array: &ArrayRef, offset: i256) -> Box<dyn Iterator<Item = Option<f64>> + '_> {
     if array.data_type() == &DataType::Float64 {
         let floats = array.as_primitive::<Float64Type>().iter();
         return Box::new(floats.map(move |value| moved(value.unwrap_or(f64::NAN), offset)));
     }
     let (values, scale) = units(array);
-    let ruler = Ruler::new(offset, scale);
-    Box::new(values.map(move |units| units.map_or(Some(f64::NAN), |units| ruler.difference(units))))
+    let from_offset = OffsetScale::new(offset, scale);
+    Box::new(values.map(move |units| units.map_or(Some(f64::NAN), |units| from_offset.difference(units))))
 }
 
-/// The values of whole numbers or decimals as units, and how many of their digits are behind the point.
+/// Whole numbers or decimals as integers, and the number of their digits after the point.
 fn units(array: &ArrayRef) -> (Box<dyn Iterator<Item = Option<i256>> + '_>, i8) {
     match array.data_type() {
         DataType::Decimal128(_, scale) => {
@@ -124,8 +125,8 @@ fn units(array: &ArrayRef) -> (Box<dyn Iterator<Item = Option<i256>> + '_>, i8) 
     }
 }
 
-/// Where to count from, if there is a value at all. Floats are counted from zero: they are what they are.
-fn decided(arrays: &[ArrayRef]) -> Option<i256> {
+/// The origin of a column; `None` without values. For floats it is zero: they are used as they are.
+fn origin_of(arrays: &[ArrayRef]) -> Option<i256> {
     let mut first = None;
     let mut fits = true;
     for array in arrays.iter().filter(|array| array.null_count() < array.len()) {
@@ -152,15 +153,15 @@ fn power_of_ten(exponent: u8) -> Option<i256> {
     i256::from_i128(10).checked_pow(exponent.into())
 }
 
-/// Measures values of one scale from an offset.
-struct Ruler {
+/// Computes exact differences between values of one scale and an offset.
+struct OffsetScale {
     offset: Option<i256>,
-    /// What units are multiplied by, where they are larger than one.
+    /// The factor from units to whole numbers, if the scale is negative; otherwise 1.
     power: Option<i256>,
     scale: i8,
 }
 
-impl Ruler {
+impl OffsetScale {
     fn new(offset: i256, scale: i8) -> Self {
         let power = power_of_ten(scale.unsigned_abs());
         if scale < 0 {
@@ -169,23 +170,23 @@ impl Ruler {
         Self { offset: power.and_then(|power| offset.checked_mul(power)), power: Some(i256::ONE), scale }
     }
 
-    /// The difference as a float, if there is one that is no other difference too.
+    /// The difference as a float, if no other difference has the same float.
     fn difference(&self, units: i256) -> Option<f64> {
         let units = units.checked_mul(self.power?)?.checked_sub(self.offset?)?;
         small(units, self.scale).or_else(|| exact(units, self.scale))
     }
 }
 
-/// A float away from its offset: where that is zero it stays as it is.
+/// The difference between a float and an offset; the float itself if the offset is zero.
 fn moved(value: f64, offset: i256) -> Option<f64> {
     if offset == i256::ZERO || !value.is_finite() {
         return Some(value);
     }
     let units = i256::from_f64(value).filter(|_| value.fract() == 0.0)?;
-    Ruler::new(offset, 0).difference(units)
+    OffsetScale::new(offset, 0).difference(units)
 }
 
-/// Units that are few enough to be a float without looking.
+/// The float of a number with few digits, which needs no check.
 fn small(units: i256, scale: i8) -> Option<f64> {
     let units = units.to_i128()?;
     let most = if scale == 0 { LARGEST_WHOLE } else { LARGEST_DECIMAL };
@@ -193,7 +194,7 @@ fn small(units: i256, scale: i8) -> Option<f64> {
     fits.then(|| units as f64 / 10_f64.powi(scale.into()))
 }
 
-/// The float that a decimal is, if writing it again gives the same digits: no other decimal is that float then.
+/// The float of a decimal, if printing it gives the same digits: then no other decimal of that scale has the same float.
 fn exact(units: i256, scale: i8) -> Option<f64> {
     let digits = decimal(&units.to_string(), scale);
     let value: f64 = digits.parse().ok()?;
@@ -213,7 +214,7 @@ mod tests {
 
     const FAR: i64 = (1 << 62) + 1;
 
-    /// The coordinates of one column, and where they are counted from so far.
+    /// Reads one index column relative to an origin.
     fn read(column: impl Array + 'static, origin: &mut Origin) -> Result<Vec<f64>, Error> {
         let batch = RecordBatch::try_from_iter_with_nullable([("t", Arc::new(column) as ArrayRef, true)]).unwrap();
         let table = ArrowTable { schema: batch.schema(), batches: vec![batch] };
@@ -222,10 +223,10 @@ mod tests {
     }
 
     #[test]
-    fn the_first_values_decide_for_all_inputs() {
+    fn the_first_values_determine_the_origin_of_all_inputs() {
         let origin = &mut Origin::default();
         let none = read(Int64Array::from(vec![None]), origin).unwrap();
-        assert!(none[0].is_nan(), "nothing is decided by what is not there");
+        assert!(none[0].is_nan(), "nulls do not determine the origin");
         assert_eq!(read(Int64Array::from(vec![FAR + 5, FAR, FAR - 300]), origin).unwrap(), [0.0, -5.0, -305.0]);
         assert_eq!(read(UInt64Array::from(vec![FAR as u64]), origin).unwrap(), [-5.0]);
         let float = (FAR - 1) as f64;
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_floats_hold_is_taken_as_it_is() {
+    fn values_that_floats_hold_are_unchanged() {
         let origin = &mut Origin::default();
         assert_eq!(read(Int64Array::from(vec![1 << 53, -7]), origin).unwrap(), [9_007_199_254_740_992.0, -7.0]);
         assert_eq!(read(Int64Array::from(vec![FAR - 1]), origin).unwrap(), [4_611_686_018_427_387_904.0]);

@@ -1,4 +1,4 @@
-//! Parts of an input, for who cannot keep all of it: each is an input of its own, with some of the rows.
+//! Splits an input into parts that fit in memory. Each part is an [`Input`] with some of the rows.
 
 use std::iter;
 use std::ops::Range;
@@ -10,9 +10,9 @@ use super::budget::Budget;
 use super::input::{ArrowTable, Input, Piece, Source};
 
 impl Input {
-    /// Consecutive parts of at most so many rows each: whole row groups, or rows of one that has more. Together they are
-    /// the input. Each has a budget of its own, since what is read of it stays taken. They are made one by one: nobody
-    /// has checked yet how many rows the files claim.
+    /// Consecutive parts of at most `most_rows` rows each: whole row groups, or rows of one that has more. Together they are
+    /// the input. Each part has its own budget. Parts are created lazily: the row counts in the footers are not checked yet
+    /// and may be huge.
     pub(crate) fn parts<'a>(
         &'a self,
         most_rows: usize,
@@ -35,28 +35,32 @@ impl Input {
     }
 }
 
-/// Rows of some row groups or batches, by their position.
+/// Rows of some row groups or batches, each given by its position.
 type Share = Vec<(usize, Range<usize>)>;
 
 impl Source {
     fn only(&self, share: &Share) -> Self {
         match self {
             Self::Files(files, pieces) => {
-                let one = |(at, rows): &(usize, Range<usize>)| {
-                    let Piece { file, group, rows: Range { start, .. } } = pieces[*at];
-                    Piece { file, group, rows: start + rows.start..start + rows.end }
-                };
-                Self::Files(Arc::clone(files), share.iter().map(one).collect())
+                let pieces = share.iter().map(|(at, rows)| pieces[*at].only(rows));
+                Self::Files(Arc::clone(files), pieces.collect())
             }
             Self::Memory(ArrowTable { schema, batches }) => {
-                let one = |(at, rows): &(usize, Range<usize>)| batches[*at].slice(rows.start, rows.len());
-                Self::Memory(ArrowTable { schema: schema.clone(), batches: share.iter().map(one).collect() })
+                let batches = share.iter().map(|(at, rows)| batches[*at].slice(rows.start, rows.len()));
+                Self::Memory(ArrowTable { schema: schema.clone(), batches: batches.collect() })
             }
         }
     }
 }
 
-/// Shares of at most so many rows: as many lengths as fit, one after the other, or equal cuts of one that is too long.
+impl Piece {
+    fn only(&self, rows: &Range<usize>) -> Self {
+        let start = self.rows.start;
+        Self { file: self.file, group: self.group, rows: start + rows.start..start + rows.end }
+    }
+}
+
+/// Shares of at most `most` rows: as many whole lengths as fit, or about equal cuts of one that is too long.
 fn shares(lengths: Vec<usize>, most: usize) -> impl Iterator<Item = Share> {
     let most = most.max(1);
     let (mut at, mut row) = (0, 0);
@@ -87,10 +91,10 @@ mod tests {
     use parquet::file::properties::WriterVersion;
 
     use super::*;
-    use crate::io::fixture::{self, Layout};
+    use crate::io::fixture::{self, FileLayout};
     use crate::io::{CoordinateRequest, Groups, Origin, TemporaryFolder};
 
-    const ONE_GROUP: Layout = Layout {
+    const ONE_GROUP: FileLayout = FileLayout {
         rows_in_group: usize::MAX,
         rows_in_page: 7,
         version: WriterVersion::PARQUET_1_0,
@@ -98,8 +102,7 @@ mod tests {
     };
 
     #[test]
-    fn shares_hold_all_rows_in_order_and_no_more_than_they_may() {
-        let shared = |lengths: &[usize], most| shares(lengths.to_vec(), most).collect::<Vec<_>>();
+    fn shares_hold_all_rows_in_order_and_at_most_as_many_as_allowed() {
         assert_eq!(shared(&[3, 0, 2, 4], 5), [vec![(0, 0..3), (1, 0..0), (2, 0..2)], vec![(3, 0..4)]]);
         assert_eq!(
             shared(&[2, 7, 2], 3),
@@ -107,12 +110,16 @@ mod tests {
         );
         assert_eq!(shared(&[], 3), Vec::<Share>::new());
         assert_eq!(shared(&[2], 0), [vec![(0, 0..1)], vec![(0, 1..2)]]);
-        // What a file claims may be anything; the first parts come all the same.
+        // A file may claim any number of rows; the first parts are created all the same.
         assert_eq!(shares(vec![usize::MAX; 2], 10).take(1000).count(), 1000);
         assert_eq!(shared(&[usize::MAX; 2], usize::MAX).len(), 2);
     }
 
-    /// All that can be read of an input, as bits.
+    fn shared(lengths: &[usize], most: usize) -> Vec<Share> {
+        shares(lengths.to_vec(), most).collect()
+    }
+
+    /// Everything that can be read from an input, as bits.
     #[derive(Debug, Default, PartialEq)]
     struct Everything {
         numbers: Vec<Vec<u64>>,
@@ -131,12 +138,11 @@ mod tests {
 
         fn add(&mut self, input: &Input, groups: &mut [Groups; 3]) {
             assert_eq!(input.first_row(), self.numbers.first().map_or(0, Vec::len));
-            let points = |name: &str| {
-                let request = CoordinateRequest::Geometry(name.to_owned());
-                input.coordinates(&request, &mut Origin::default()).unwrap().axes
-            };
             let mut columns = input.numbers(&["integer", "lat", "lon"]).unwrap();
-            columns.extend(["wkb", "point"].into_iter().flat_map(points));
+            for name in ["wkb", "point"] {
+                let request = CoordinateRequest::Geometry(name.to_owned());
+                columns.extend(input.coordinates(&request, &mut Origin::default()).unwrap().axes);
+            }
             self.numbers.resize(columns.len(), Vec::new());
             for (all, column) in self.numbers.iter_mut().zip(&columns) {
                 assert_eq!(column.values.len(), input.rows());
@@ -154,7 +160,7 @@ mod tests {
     fn check(input: &Input) {
         let rows = input.rows();
         let whole = Everything::read(&input.parts(rows, Budget::unlimited).collect::<Vec<_>>());
-        assert_eq!(whole.nulls, [3; 3], "the null is where it was put");
+        assert_eq!(whole.nulls, [3; 3], "the first null is in row 3");
         for most in 1..=rows + 1 {
             let parts: Vec<Input> = input.parts(most, Budget::unlimited).collect();
             assert!(parts.iter().all(|part| part.rows() <= most));
@@ -167,7 +173,7 @@ mod tests {
         for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
             for has_dictionary in [true, false] {
                 for rows_in_group in [10, usize::MAX] {
-                    let layout = Layout { rows_in_group, version, has_dictionary, ..ONE_GROUP };
+                    let layout = FileLayout { rows_in_group, version, has_dictionary, ..ONE_GROUP };
                     let folder = TemporaryFolder::new().unwrap();
                     let input = fixture::input(&folder, &[38], layout);
                     let whole = Everything::read(&[Input::open(folder.path(), &Budget::unlimited()).unwrap()]);
@@ -182,7 +188,7 @@ mod tests {
     #[test]
     fn parts_of_files_and_of_tables_are_the_whole() {
         let folder = TemporaryFolder::new().unwrap();
-        let layout = Layout { rows_in_group: 12, ..ONE_GROUP };
+        let layout = FileLayout { rows_in_group: 12, ..ONE_GROUP };
         check(&fixture::input(&folder, &[25, 25, 26, 40], layout));
         let batches = vec![fixture::batch(0..20), fixture::batch(20..20), fixture::batch(20..33)];
         let table = ArrowTable { schema: batches[0].schema(), batches };
@@ -196,12 +202,12 @@ mod tests {
         let half = input.parts(20, Budget::unlimited).nth(1).unwrap();
         let quarter = half.parts(10, Budget::unlimited).nth(1).unwrap();
         assert_eq!((quarter.first_row(), quarter.rows()), (30, 10));
-        let values = |input: &Input| input.numbers(&["lat"]).unwrap().remove(0).values;
-        assert_eq!(values(&quarter), values(&input)[30..]);
+        let [quarter, whole] = [&quarter, &input].map(|input| input.numbers(&["lat"]).unwrap().remove(0).values);
+        assert_eq!(quarter, whole[30..]);
     }
 
     #[test]
-    fn points_that_are_none_are_told_by_the_row_of_the_whole() {
+    fn errors_number_rows_through_the_whole_input() {
         let points: BinaryArray = (0..30).map(|row| (row == 27).then_some(b"no point")).collect();
         let batch = RecordBatch::try_from_iter([("wkb", Arc::new(points) as ArrayRef)]).unwrap();
         let input = Input::in_memory(Path::new("<table>"), ArrowTable { schema: batch.schema(), batches: vec![batch] });
@@ -212,9 +218,9 @@ mod tests {
     }
 
     #[test]
-    fn what_a_part_takes_is_taken_from_its_own_budget() {
+    fn each_part_has_its_own_budget() {
         let folder = TemporaryFolder::new().unwrap();
-        let layout = Layout { rows_in_page: 1000, has_dictionary: false, ..ONE_GROUP };
+        let layout = FileLayout { rows_in_page: 1000, has_dictionary: false, ..ONE_GROUP };
         let input = fixture::input(&folder, &[100_000], layout);
         let limit = 1_000_000;
         let whole = input.parts(usize::MAX, || Budget::new(limit)).next().unwrap();

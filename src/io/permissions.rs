@@ -1,13 +1,13 @@
-//! Who may read an output: whoever could read the file that it replaces, or any new file of that folder. Access lists and extended
-//! attributes are not copied.
+//! Permissions of an output: those of the file that it replaces, or those of a new file in that folder. Access control lists
+//! and extended attributes are not copied.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
 
-/// Gives a file that is about to take a name the permissions of the file that has it, and its owner and group as far as that is
-/// allowed; or the usual ones if the name is free.
+/// Sets the permissions of a file before it gets its final name: those of the file that it will replace, with its owner and
+/// group where the system allows it; the usual ones if there is no such file.
 pub(super) fn settle(file: &File, destination: &Path, usual: u32) -> io::Result<()> {
     let mode = match fs::symlink_metadata(destination) {
         Ok(earlier) if earlier.is_file() => mode_after(file, &earlier)?,
@@ -16,23 +16,23 @@ pub(super) fn settle(file: &File, destination: &Path, usual: u32) -> io::Result<
         Err(error) => return Err(error),
     };
     match file.set_permissions(Permissions::from_mode(mode)) {
-        // Some file systems have none.
+        // Some file systems have no permissions.
         Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) => Ok(()),
         done => done,
     }
 }
 
-/// Takes over owner and group, and gives the mode that goes with those that it has then.
+/// Tries to set owner and group to those of the earlier file. Returns the mode that suits the result.
 fn mode_after(file: &File, earlier: &Metadata) -> io::Result<u32> {
-    // One at a time: a member of the group may give it away, but only root the file itself.
+    // One at a time: a user may change the group to one of their own, but only root may change the owner.
     let _ = fchown(file, None, Some(earlier.gid()));
     let _ = fchown(file, Some(earlier.uid()), None);
     let now = file.metadata()?;
     Ok(mode_for(earlier.mode(), now.uid() == earlier.uid(), now.gid() == earlier.gid()))
 }
 
-/// The mode of the earlier file, less what it would give to people who had no such access: who owned it may be one of its group or of
-/// the others now, who were of its group may be among the others, and the other way round.
+/// The mode of the earlier file, without permissions that it would give to users who did not have them. With another owner or
+/// group, a user's class (owner, group, others) may have changed: each class gets only what both classes had.
 fn mode_for(earlier: u32, same_owner: bool, same_group: bool) -> u32 {
     let (owner, mut group, mut others) = (earlier >> 6 & 7, earlier >> 3 & 7, earlier & 7);
     if !same_owner {

@@ -1,4 +1,4 @@
-//! Columns out of row groups or tables, decoded in parallel: every numeric type as `f64`, groups as small numbers.
+//! Reads columns of files or tables in parallel. Every numeric type becomes `f64`.
 
 use std::ops::Range;
 
@@ -7,35 +7,37 @@ use arrow::datatypes::{DataType, Float64Type};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection, RowSelector};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::errors::ParquetError;
+use parquet::schema::types::SchemaDescriptor;
 use rayon::prelude::*;
 
-use super::budget::{Budget, Taken};
+use super::budget::{Budget, Reservation};
 use super::guard::{Surveyed, guarded, ours};
 use super::input::{ArrowTable, Input, ParquetFile, Piece, Source, type_name};
 use super::key::strict_cast;
 use crate::error::Error;
 
-/// A column of numbers; what was null is NaN.
+/// A column of numbers; null is NaN.
 #[derive(Clone, Debug)]
 pub struct Numbers {
     /// Its name, for messages.
     pub name: String,
-    /// The values, through all files.
+    /// The values of all files.
     pub values: Vec<f64>,
-    /// The first row that was null.
+    /// The first row that is null.
     pub first_null: Option<usize>,
 }
 
-/// What kind of values a column holds.
+/// The kind of values that a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnKind {
     Number,
-    /// A day, or a moment of one.
+    /// A date, or a date with a time.
     Date,
-    /// Text, truth values and the like: equal or not, but no numbers.
+    /// Text, booleans and other values that can only be compared for equality.
     Key,
 }
 
+/// Rows decoded at a time: 512 KiB of doubles. Chosen, not measured.
 const BATCH: usize = 1 << 16;
 
 impl Input {
@@ -50,17 +52,19 @@ impl Input {
 
     /// The positions of columns that must be numeric.
     pub(super) fn numeric(&self, names: &[&str]) -> Result<Vec<usize>, Error> {
-        let position = |name: &&str| match self.column(name)? {
-            (root, field) if is_numeric(field.data_type()) => Ok(root),
-            (_, field) => {
-                let problem = format!("is {}, not a number", type_name(field.data_type()));
-                Err(self.wrong_column(name, &problem, "choose a numeric column, or convert it"))
-            }
-        };
-        names.iter().map(position).collect()
+        names.iter().map(|name| self.numeric_column(name)).collect()
     }
 
-    /// What kind of values a column holds.
+    fn numeric_column(&self, name: &str) -> Result<usize, Error> {
+        let (root, field) = self.column(name)?;
+        if is_numeric(field.data_type()) {
+            return Ok(root);
+        }
+        let problem = format!("is {}, not a number", type_name(field.data_type()));
+        Err(self.wrong_column(name, &problem, "choose a numeric column, or convert it"))
+    }
+
+    /// The kind of values that a column holds.
     pub(crate) fn kind(&self, name: &str) -> Result<ColumnKind, Error> {
         let (_, field) = self.column(name)?;
         Ok(match field.data_type() {
@@ -70,28 +74,26 @@ impl Input {
         })
     }
 
-    /// Reads a column of dates, in days since the beginning of 1970; what was null is NaN.
+    /// Reads a column of dates, in days since 1970-01-01; null is NaN.
     pub(crate) fn days(&self, name: &str) -> Result<Numbers, Error> {
         let (root, _) = self.column(name)?;
-        let days =
-            |array: &ArrayRef| as_float(&strict_cast(&strict_cast(array, &DataType::Date32)?, &DataType::Int32)?);
-        let read = self.arrays(&[root], &[], days)?;
+        let read = self.arrays(&[root], &[], as_days)?;
         self.join(name, &read.arrays[0])
     }
 
-    /// What memory is asked for, for messages.
+    /// The purpose of a memory reservation, for messages.
     pub(super) fn reading(&self) -> String {
         format!("reading {} rows of {}", self.rows(), self.path().display())
     }
 
-    /// The given top-level columns, each as arrays in row order, after `convert`; of structs these members alone.
+    /// The given top-level columns, each as arrays in row order, after `convert`; only these members of structs.
     pub(super) fn arrays<F>(&self, roots: &[usize], members: &[&str], convert: F) -> Result<Columns, Error>
     where
         F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError> + Sync,
     {
         let parts = match &self.source {
             Source::Files(files, pieces) => {
-                // What the columns take as numbers, and one of them twice while its parts are joined.
+                // The columns as numbers, and one of them twice while its parts are joined.
                 let need = (self.rows() as u64).saturating_mul(8 * (roots.len() as u64 + 1));
                 drop(self.budget.take(need, || self.reading())?);
                 from_files(files, pieces, roots, members, &convert, &self.budget)?
@@ -99,7 +101,7 @@ impl Input {
             Source::Memory(table) => guarded(self.path(), || from_table(table, roots, &convert))?,
         };
         let mut columns = Columns { arrays: vec![Vec::new(); roots.len()], taken: Vec::new() };
-        for Part { arrays, taken } in parts {
+        for DecodedPart { arrays, taken } in parts {
             for (column, arrays) in columns.arrays.iter_mut().zip(arrays) {
                 column.extend(arrays);
             }
@@ -116,7 +118,7 @@ impl Input {
         Ok(numbers)
     }
 
-    /// Room for the numbers of these arrays.
+    /// Allocates memory for the numbers of these arrays.
     pub(super) fn no_numbers(&self, name: &str, parts: &[ArrayRef]) -> Result<Numbers, Error> {
         let rows = parts.iter().map(Array::len).sum();
         self.budget.take(8 * rows as u64, || self.reading())?.keep(u64::MAX);
@@ -124,16 +126,16 @@ impl Input {
     }
 }
 
-/// Arrays of each column, and the memory that they take.
+/// The arrays of each column, and the memory reserved for them.
 pub(super) struct Columns {
     pub(super) arrays: Vec<Vec<ArrayRef>>,
-    pub(super) taken: Vec<Taken>,
+    pub(super) taken: Vec<Reservation>,
 }
 
-/// The arrays of each column in a row group or a part of a table.
-struct Part {
+/// The arrays of each column of one row group or one batch.
+struct DecodedPart {
     arrays: Vec<Vec<ArrayRef>>,
-    taken: Option<Taken>,
+    taken: Option<Reservation>,
 }
 
 fn from_files<F>(
@@ -143,55 +145,50 @@ fn from_files<F>(
     members: &[&str],
     convert: &F,
     budget: &Budget,
-) -> Result<Vec<Part>, Error>
+) -> Result<Vec<DecodedPart>, Error>
 where
     F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError> + Sync,
 {
-    let of_file = |pieces: &'_ [Piece]| {
-        let file = &files[pieces[0].file];
-        file.guarded(|| Projection::new(file, roots, members))
-    };
     let by_file: Vec<&[Piece]> = pieces.chunk_by(|one, next| one.file == next.file).collect();
-    let projections: Vec<Projection> = by_file.iter().map(|pieces| of_file(pieces)).collect::<Result<_, _>>()?;
+    let used = by_file.iter().map(|pieces| &files[pieces[0].file]);
+    let projections: Vec<Projection> =
+        used.map(|file| file.guarded(|| Projection::new(file, roots, members))).collect::<Result<_, _>>()?;
     let tasks: Vec<(&Projection, &Piece)> =
         projections.iter().zip(by_file).flat_map(|(it, pieces)| pieces.iter().map(move |piece| (it, piece))).collect();
-    let one = |(projection, piece): (&Projection, &Piece)| {
-        projection.file.guarded(|| projection.piece(piece, convert, budget))
-    };
-    tasks.into_par_iter().map(one).collect()
+    let tasks = tasks.into_par_iter();
+    tasks.map(|(of, piece)| of.file.guarded(|| of.piece(piece, convert, budget))).collect()
 }
 
-fn from_table<F>(table: &ArrowTable, roots: &[usize], convert: &F) -> Result<Vec<Part>, ParquetError>
+fn from_table<F>(table: &ArrowTable, roots: &[usize], convert: &F) -> Result<Vec<DecodedPart>, ParquetError>
 where
     F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError> + Sync,
 {
-    let one = |batch: &RecordBatch| {
-        let arrays = roots.iter().map(|&root| Ok(vec![convert(batch.column(root))?]));
-        Ok(Part { arrays: arrays.collect::<Result<_, ParquetError>>()?, taken: None })
-    };
-    table.batches.par_iter().map(one).collect()
+    table.batches.par_iter().map(|batch| from_batch(batch, roots, convert)).collect()
 }
 
-/// Columns to read from a file.
+fn from_batch<F>(batch: &RecordBatch, roots: &[usize], convert: &F) -> Result<DecodedPart, ParquetError>
+where
+    F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError>,
+{
+    let arrays = roots.iter().map(|&root| Ok(vec![convert(batch.column(root))?]));
+    Ok(DecodedPart { arrays: arrays.collect::<Result<_, ParquetError>>()?, taken: None })
+}
+
+/// The columns to read from a file.
 struct Projection<'a> {
     file: &'a ParquetFile,
-    /// The leaves of their trees.
+    /// Their leaves in the Parquet schema.
     leaves: Vec<usize>,
     levels: FieldLevels,
-    /// Where each column comes back: a projection is in the order of the file, each column once.
+    /// The position of each requested column among those read: they are read in the order of the file, each once.
     position: Vec<usize>,
 }
 
 impl<'a> Projection<'a> {
     fn new(file: &'a ParquetFile, roots: &[usize], members: &[&str]) -> Result<Self, ParquetError> {
         let schema = file.parquet().file_metadata().schema_descr();
-        let is_wanted = |leaf: &usize| {
-            let path = schema.column(*leaf).path().clone();
-            let member = path.parts().get(1).filter(|_| !members.is_empty());
-            roots.contains(&schema.get_column_root_idx(*leaf))
-                && member.is_none_or(|member| members.contains(&member.as_str()))
-        };
-        let leaves: Vec<usize> = (0..schema.num_columns()).filter(is_wanted).collect();
+        let leaves = (0..schema.num_columns()).filter(|&leaf| is_wanted(schema, leaf, roots, members));
+        let leaves: Vec<usize> = leaves.collect();
         let mask = ProjectionMask::leaves(schema, leaves.iter().copied());
         let levels = parquet_to_arrow_field_levels(schema, mask, Some(file.metadata.schema().fields()))?;
         let mut in_file: Vec<usize> = roots.to_vec();
@@ -201,11 +198,10 @@ impl<'a> Projection<'a> {
         Ok(Self { file, leaves, levels, position })
     }
 
-    fn piece<F>(&self, piece: &Piece, convert: &F, budget: &Budget) -> Result<Part, ParquetError>
+    fn piece<F>(&self, piece: &Piece, convert: &F, budget: &Budget) -> Result<DecodedPart, ParquetError>
     where
         F: Fn(&ArrayRef) -> Result<ArrayRef, ParquetError>,
     {
-        let what = || format!("reading {}", self.file.path.display());
         let Piece { group, rows: wanted, .. } = piece;
         let surveyed = Surveyed::new(self.file, *group, &self.leaves, wanted.len().clamp(1, BATCH), budget)?;
         let claimed = self.file.parquet().row_group(*group).num_rows();
@@ -213,25 +209,32 @@ impl<'a> Projection<'a> {
         let batches =
             ParquetRecordBatchReader::try_new_with_row_groups(&self.levels, &surveyed, surveyed.batch, selection)?;
         let mut arrays = vec![Vec::new(); self.position.len()];
-        let mut taken = budget.take(0, what).map_err(ours)?;
+        let mut taken = budget.take(0, || self.file.reading()).map_err(ours)?;
         let mut end = wanted.start;
         for batch in batches {
             let batch = batch?;
             end += batch.num_rows();
             for (column, &at) in arrays.iter_mut().zip(&self.position) {
                 let array = convert(batch.column(at))?;
-                taken.grow(array.get_array_memory_size() as u64, what).map_err(ours)?;
+                taken.grow(array.get_array_memory_size() as u64, || self.file.reading()).map_err(ours)?;
                 column.push(array);
             }
         }
         if end != wanted.end {
             return Err(ParquetError::General(format!("row group {group} claims {claimed} rows but holds {end}")));
         }
-        Ok(Part { arrays, taken: Some(taken) })
+        Ok(DecodedPart { arrays, taken: Some(taken) })
     }
 }
 
-/// These rows of a row group and no others.
+/// Whether a leaf belongs to one of the columns, and to one of the members if any are listed.
+fn is_wanted(schema: &SchemaDescriptor, leaf: usize, roots: &[usize], members: &[&str]) -> bool {
+    let path = schema.column(leaf).path().clone();
+    let member = path.parts().get(1).filter(|_| !members.is_empty());
+    roots.contains(&schema.get_column_root_idx(leaf)) && member.is_none_or(|member| members.contains(&member.as_str()))
+}
+
+/// Selects these rows of a row group.
 fn selected(rows: &Range<usize>) -> RowSelection {
     vec![RowSelector::skip(rows.start), RowSelector::select(rows.len())].into()
 }
@@ -245,6 +248,10 @@ fn is_numeric(data_type: &DataType) -> bool {
 
 fn as_float(array: &ArrayRef) -> Result<ArrayRef, ParquetError> {
     Ok(strict_cast(array, &DataType::Float64)?)
+}
+
+fn as_days(array: &ArrayRef) -> Result<ArrayRef, ParquetError> {
+    as_float(&strict_cast(&strict_cast(array, &DataType::Date32)?, &DataType::Int32)?)
 }
 
 impl Numbers {

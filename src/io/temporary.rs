@@ -1,4 +1,5 @@
-//! Temporary files and folders of this process, all of them known in one place: who must end at once can remove them.
+//! Temporary files and folders of this process. All of them are registered, so that a process that ends on a signal can
+//! remove them.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
@@ -14,20 +15,20 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 use super::abandoned::{self, PREFIX, SUFFIX};
 use super::permissions;
 
-/// The temporary names in use. The lock is held while something is made under one or takes its final name.
+/// The temporary names in use. The lock is held while a file is created under one, and while it gets its final name.
 static KNOWN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 fn known() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes all temporary files and folders; from then on nothing is made and nothing takes its final name. Only for a process
-/// that ends right after. What has its final name is complete and stays.
+/// Removes all temporary files and folders. From then on no file is created and none gets its final name: only for a process
+/// that ends immediately after. Files that have their final names are complete and stay.
 pub(crate) fn remove_all() {
     remove(known());
 }
 
-/// The same where it must not wait: the very thread that ends the process may be about to make a temporary file.
+/// [`remove_all`] without waiting for the lock: the thread that ends the process may hold it.
 pub(crate) fn try_remove_all() {
     match KNOWN.try_lock() {
         Ok(known) => remove(known),
@@ -38,14 +39,14 @@ pub(crate) fn try_remove_all() {
 
 fn remove(known: MutexGuard<BTreeSet<PathBuf>>) {
     for path in known.iter() {
-        // What cannot be removed has nobody left to hear of it.
+        // The process ends: an error could not be reported any more.
         drop(fs::remove_file(path).or_else(|_| fs::remove_dir_all(path)));
     }
-    // Whoever waits for the lock waits for the end of the process.
+    // Never unlocked: a thread that waits for the lock waits until the process ends.
     std::mem::forget(known);
 }
 
-/// A temporary name, known as long as it is in use.
+/// A temporary name, registered for as long as it is in use.
 #[derive(Debug)]
 struct Name(PathBuf);
 
@@ -62,25 +63,25 @@ impl Drop for Name {
     }
 }
 
-/// A file that goes away unless it takes a final name. Nobody but its owner may read or write it meanwhile.
+/// A file that is removed unless it gets a final name. Until then only its owner may read or write it.
 #[derive(Debug)]
 pub(crate) struct TemporaryFile {
-    // Dropped before its name is forgotten.
+    // Declared first: the file is removed before its name is unregistered.
     file: NamedTempFile,
     name: Name,
     /// The permissions that any new file gets in its folder.
     usual: u32,
 }
 
-/// How often a file is made anew because others took it for abandoned before it was held: once is rare.
+/// How often to create a file again if another run took it for abandoned before it was locked; once is rare.
 const TRIES: usize = 100;
 
 impl TemporaryFile {
-    /// A file in the same folder, hence on the same device. What runs that were killed left there is removed.
+    /// A file in the same folder, hence on the same device. Abandoned files in that folder are removed.
     pub(crate) fn beside(destination: &Path) -> io::Result<Self> {
         let folder = destination.parent().unwrap_or(Path::new("."));
         let temporary = Self::create(folder)?;
-        abandoned::remove_beside(temporary.as_file(), &temporary.name.0, abandoned::Kind::File);
+        abandoned::remove_beside(temporary.as_file(), &temporary.name.0, abandoned::EntryKind::File);
         Ok(temporary)
     }
 
@@ -102,21 +103,21 @@ impl TemporaryFile {
         self.file.as_file()
     }
 
-    /// Takes its final name, if need be over a file that has it.
+    /// Gives the file its final name, over an existing file if `overwrite`.
     #[cfg(test)]
     fn persist(self, destination: &Path, overwrite: bool) -> io::Result<()> {
         Self::persist_all(vec![(self, destination, overwrite)]).map(drop).map_err(|(_, error)| error)
     }
 
-    /// Files take their final names, one right after the other: a signal comes before all of them or after. Gives the files, or which
-    /// of them could not and why; those before it have their names then.
+    /// Gives files their final names, one right after the other; a signal is handled before all of them or after. Returns the
+    /// files, or the position of the one that failed with its error; those before it have their names then.
     pub(crate) fn persist_all(files: Vec<(Self, &Path, bool)>) -> Result<Vec<File>, (usize, io::Error)> {
         for (at, (file, destination, overwrite)) in files.iter().enumerate() {
             let ready = if *overwrite { Ok(()) } else { refuse_existing(destination) };
             ready.and_then(|()| permissions::settle(file.as_file(), destination, file.usual)).map_err(|e| (at, e))?;
         }
         let split = files.into_iter().map(|(Self { file, name, .. }, path, overwrite)| (name, (file, path, overwrite)));
-        // Names are forgotten after the lock is given back, which that takes too.
+        // Declared before the guard, so that it is dropped after: unregistering a name takes the lock, too.
         let (_names, files): (Vec<Name>, Vec<_>) = split.unzip();
         let _known = known();
         let named = files.into_iter().enumerate().map(|(at, (file, destination, overwrite))| {
@@ -131,15 +132,19 @@ fn refuse_existing(destination: &Path) -> io::Result<()> {
     if fs::symlink_metadata(destination).is_ok() { Err(ErrorKind::AlreadyExists.into()) } else { Ok(()) }
 }
 
-/// The permissions that a new file gets in a folder: all may read and write what the mask of the process, or the folder by rules of its
-/// own, does not forbid. The mask cannot be read without changing it, so that an empty file is made to see, if possible without a name.
+/// The permissions that a new file gets in a folder: read and write for all, except for what the process's umask or a default
+/// ACL of the folder removes. The umask cannot be read without changing it, so an empty file is created as a probe, without a
+/// name where the system can do that.
 fn usual_mode(builder: &mut Builder, folder: &Path) -> io::Result<u32> {
-    let mode = |file: &File| file.metadata().map(|probe| probe.mode() & 0o777);
     if let Ok(probe) = open_nameless(folder, 0o666) {
         return mode(&probe);
     }
     let probe = builder.permissions(Permissions::from_mode(0o666)).tempfile_in(folder);
     mode(probe.map_err(|error| as_said(&error))?.as_file())
+}
+
+fn mode(file: &File) -> io::Result<u32> {
+    file.metadata().map(|metadata| metadata.mode() & 0o777)
 }
 
 #[cfg(target_os = "linux")]
@@ -152,31 +157,31 @@ fn open_nameless(_: &Path, _: u32) -> io::Result<File> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// A file that never has a name: nothing is left of it however the process ends.
+/// A file without a name: it disappears however the process ends.
 pub(super) fn nameless(folder: &Path) -> io::Result<File> {
     tempfile::tempfile_in(folder).map_err(|error| as_said(&error))
 }
 
-/// The temporary name is of no use to anybody: only what the system said is kept.
+/// The system's message without the temporary name, which means nothing to the user.
 fn as_said(error: &io::Error) -> io::Error {
     let said = error.to_string().split(" at path ").next().unwrap_or_default().to_owned();
     io::Error::new(error.kind(), said)
 }
 
-/// A folder that goes away with all that is in it.
+/// A folder that is removed with everything in it when it is dropped.
 #[derive(Debug)]
 pub(crate) struct TemporaryFolder {
     folder: TempDir,
     _name: Name,
-    /// Held as long as it is open.
+    /// The lock lasts as long as this is open.
     held: File,
 }
 
 impl TemporaryFolder {
-    /// A folder where the system keeps such. What runs that were killed left there is removed.
+    /// A folder in the system's directory for temporary files. Abandoned folders there are removed.
     pub(crate) fn new() -> io::Result<Self> {
         let temporary = Self::create()?;
-        abandoned::remove_beside(&temporary.held, temporary.path(), abandoned::Kind::Folder);
+        abandoned::remove_beside(&temporary.held, temporary.path(), abandoned::EntryKind::Folder);
         Ok(temporary)
     }
 
@@ -205,23 +210,24 @@ mod tests {
 
     /// Issue 15, point 15.
     #[test]
-    fn what_nobody_holds_is_removed() {
+    fn abandoned_files_are_removed_and_all_others_stay() {
         let folder = TemporaryFolder::new().unwrap();
-        let path = |name: &str| folder.path().join(name);
-        let held = TemporaryFile::beside(&path("out")).unwrap();
-        let stays = ["held.tmp", ".geosmooth-notes", ".geosmooth-folder.tmp/x", ".geosmooth-link.tmp"].map(path);
-        fs::create_dir(path(".geosmooth-folder.tmp")).unwrap();
+        let names = ["held.tmp", ".geosmooth-notes", ".geosmooth-folder.tmp/x", ".geosmooth-link.tmp"];
+        let stays = names.map(|name| folder.path().join(name));
+        let [out, left] = ["out", ".geosmooth-left.tmp"].map(|name| folder.path().join(name));
+        let held = TemporaryFile::beside(&out).unwrap();
+        fs::create_dir(folder.path().join(".geosmooth-folder.tmp")).unwrap();
         stays[..3].iter().for_each(|path| fs::write(path, "").unwrap());
         std::os::unix::fs::symlink(&stays[0], &stays[3]).unwrap();
-        fs::write(path(".geosmooth-left.tmp"), "half").unwrap();
-        let next = TemporaryFile::beside(&path("out")).unwrap();
-        assert!(!path(".geosmooth-left.tmp").exists());
+        fs::write(&left, "half").unwrap();
+        let next = TemporaryFile::beside(&out).unwrap();
+        assert!(!left.exists());
         assert!(stays.iter().chain([&held.name.0, &next.name.0]).all(|path| path.exists()));
     }
 
-    /// Many make files in one folder and remove what they take for abandoned: nobody loses one.
+    /// Several threads create files in one folder and remove what they take for abandoned.
     #[test]
-    fn who_makes_a_file_keeps_it() {
+    fn concurrent_writers_do_not_lose_files() {
         let folder = TemporaryFolder::new().unwrap();
         std::thread::scope(|scope| {
             for worker in 0..8 {
@@ -239,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_known_as_long_as_they_are_temporary() {
+    fn names_are_registered_while_they_are_temporary() {
         let folder = TemporaryFolder::new().unwrap();
         let destination = folder.path().join("final");
         let (kept, dropped) =
@@ -254,7 +260,7 @@ mod tests {
         let both = [&other, &destination].map(|path| (TemporaryFile::beside(path).unwrap(), path.as_path(), false));
         let refused = TemporaryFile::persist_all(both.into()).map_err(|(at, error)| (at, error.kind()));
         assert_eq!(refused.unwrap_err(), (1, ErrorKind::AlreadyExists));
-        assert!(!other.exists(), "all or none where it is known beforehand");
+        assert!(!other.exists(), "nothing is named if one of the names is known to be taken");
         let path = folder.path().to_owned();
         drop(folder);
         assert!(!known().contains(&path) && !path.exists());

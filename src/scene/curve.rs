@@ -1,12 +1,12 @@
-//! A curve through space that keeps neighbours together.
+//! The space-filling curve that places are sorted along, so that neighbours are close in memory.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::space::two_sum;
 
-/// A Morton curve over cubes whose sides are powers of two, so that the corner of every cube, at every level, is
-/// exact and the places of a cube follow each other.
+/// A Morton curve (Z-order) over cubes. The sides of cubes are powers of two, so that the corner of each cube is exact at
+/// every level. The places of a cube are consecutive.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Curve {
     low: [f64; 3],
@@ -17,16 +17,14 @@ pub(crate) struct Curve {
 
 impl Curve {
     pub(super) fn around<const A: usize>(places: &[[f64; A]], dimensions: usize) -> Self {
-        let nowhere = || ([f64::INFINITY; A], [f64::NEG_INFINITY; A]);
         let (low, high) = places
-            .par_chunks(1 << 14)
-            .map(|places| places.iter().fold(nowhere(), |bounds, place| widen(bounds, (*place, *place))))
-            .reduce(nowhere, widen);
-        let first = |ends: [f64; A]| std::array::from_fn(|k| if k < dimensions { ends[k] } else { 0.0 });
-        Self::over(first(low), first(high), dimensions)
+            .par_chunks(PIECE)
+            .map(|places| places.iter().fold(empty_box(), |bounds, place| widen(bounds, (*place, *place))))
+            .reduce(empty_box, widen);
+        Self::over(leading(low, dimensions), leading(high, dimensions), dimensions)
     }
 
-    /// Through a box, from its lowest corner to its highest.
+    /// Through a box, given by its lowest and its highest corner.
     pub(crate) fn over(low: [f64; 3], high: [f64; 3], dimensions: usize) -> Self {
         let extent = (0..dimensions).map(|k| high[k] - low[k]).fold(0.0, f64::max);
         // One bit is left for the corner that lies below the lowest place.
@@ -45,17 +43,17 @@ impl Curve {
         Self::bits(self.dimensions) * self.dimensions as u32
     }
 
-    /// The cube that a coordinate lies in along one axis; `side` is that of the smallest cubes or a power of two times it.
+    /// The cube that a coordinate lies in along one axis; `side` is the side of the smallest cubes times a power of two.
     #[inline]
     pub(crate) fn cube(&self, axis: usize, coordinate: f64, side: f64) -> u64 {
         let offset = two_sum(coordinate, -self.low[axis]);
-        // Rounded down: rounded up, a place near the edge of a cube would be put into the next, outside of which it is.
+        // Rounded down. Rounded up, a place near the edge of a cube would be assigned to the next cube, which does not hold it.
         let offset = f64::from_bits(offset.hi.to_bits() - u64::from(offset.lo < 0.0));
-        // Signed on the way: the conversion takes half as long.
+        // By way of a signed number: that conversion takes half as long.
         (offset * side.recip()) as i64 as u64
     }
 
-    /// Where a cube begins along one axis.
+    /// The lower end of a cube along one axis.
     #[inline]
     pub(crate) fn corner(&self, axis: usize, cube: u64, side: f64) -> f64 {
         self.low[axis] + cube as f64 * side
@@ -66,15 +64,33 @@ impl Curve {
         self.side
     }
 
+    /// The position along the curve of the smallest cube that holds a place: the bits of its cube indices, interleaved.
     #[inline]
     pub(super) fn key<const A: usize>(&self, place: &[f64; A]) -> u64 {
-        let cube = |k: usize| self.cube(k, place[k], self.side);
         match self.dimensions {
-            1 => cube(0),
-            2 => spread_by_two(cube(0)) << 1 | spread_by_two(cube(1)),
-            _ => (0..3).fold(0, |key, k| key << 1 | spread_by_three(cube(k))),
+            1 => self.smallest_cube(0, place),
+            2 => spread_by_two(self.smallest_cube(0, place)) << 1 | spread_by_two(self.smallest_cube(1, place)),
+            _ => (0..3).fold(0, |key, k| key << 1 | spread_by_three(self.smallest_cube(k, place))),
         }
     }
+
+    #[inline]
+    fn smallest_cube<const A: usize>(&self, axis: usize, place: &[f64; A]) -> u64 {
+        self.cube(axis, place[axis], self.side)
+    }
+}
+
+/// Places whose bounding box one task computes. Chosen, not measured.
+const PIECE: usize = 1 << 14;
+
+/// The box that holds nothing: its lowest corner is above its highest.
+fn empty_box<const A: usize>() -> ([f64; A], [f64; A]) {
+    ([f64::INFINITY; A], [f64::NEG_INFINITY; A])
+}
+
+/// The axes that span the space; 0 for those that do not exist.
+fn leading<const A: usize>(corner: [f64; A], dimensions: usize) -> [f64; 3] {
+    std::array::from_fn(|k| if k < dimensions { corner[k] } else { 0.0 })
 }
 
 /// The box around two boxes.
@@ -82,7 +98,7 @@ fn widen<const A: usize>(a: ([f64; A], [f64; A]), b: ([f64; A], [f64; A])) -> ([
     (std::array::from_fn(|k| a.0[k].min(b.0[k])), std::array::from_fn(|k| a.1[k].max(b.1[k])))
 }
 
-/// The smallest power of two that is larger; of nothing, one.
+/// The smallest power of two above a number; 1 if the number is not positive.
 fn power_of_two_above(x: f64) -> f64 {
     let mut power = if x > 0.0 { x.log2().floor().exp2() } else { 1.0 };
     while power <= x {
@@ -91,7 +107,7 @@ fn power_of_two_above(x: f64) -> f64 {
     power
 }
 
-/// Puts a zero between the low 32 bits.
+/// Puts a zero bit before each of the low 32 bits.
 fn spread_by_two(x: u64) -> u64 {
     let mut x = x & 0xFFFF_FFFF;
     for (shift, mask) in [
@@ -106,7 +122,7 @@ fn spread_by_two(x: u64) -> u64 {
     x
 }
 
-/// Puts two zeros between the low 21 bits.
+/// Puts two zero bits before each of the low 21 bits.
 fn spread_by_three(x: u64) -> u64 {
     let mut x = x & 0x1F_FFFF;
     for (shift, mask) in [
@@ -126,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_place_is_in_its_cube_however_far_the_lowest_is() {
+    fn every_place_is_in_its_cube_even_if_the_lowest_is_far_away() {
         let near = |step: i32| f64::from(step) * 0.013 - 1.0;
         for far in [-1e3, -1e9, -8.4e14] {
             let places: Vec<[f64; 1]> = (0..400).map(|step| [near(step)]).chain([[far]]).collect();

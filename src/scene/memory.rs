@@ -1,31 +1,32 @@
-//! How much memory a scene takes, from counts alone: known before anything is laid out.
+//! Estimates the memory that a scene takes, from row counts alone, before anything is laid out.
 
-/// What the estimate is made from.
+/// The counts that the estimate needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowCounts {
-    /// Rows to sum at.
+    /// Target rows.
     pub(crate) targets: u64,
-    /// Rows to sum over, those among the targets included.
+    /// Source rows, including those that are targets, too.
     pub(crate) sources: u64,
-    /// Rows in all, each once.
+    /// All rows, each counted once.
     pub(crate) all: u64,
-    /// Numbers that a place has.
+    /// Numbers that store a place.
     pub(crate) axes: u64,
-    /// Groups, at most.
+    /// The largest possible number of groups.
     pub(crate) groups: u64,
 }
 
-/// Bytes of a group: two ranges of places, and what was found when it ended, while vectors of both grow.
-const A_GROUP: u64 = 96;
+/// Bytes of a group: two ranges of places (32) and the counts at its end (16), times two while vectors grow.
+const BYTES_PER_GROUP: u64 = 96;
 
 impl RowCounts {
-    /// Bytes that stay: the axes, home and row of targets; the axes, rows and mass of sources; where groups are.
+    /// Bytes of the finished scene: axes, home and row of targets; axes, rows and mass of sources; ranges of groups.
     pub(crate) fn kept(&self) -> u64 {
         let axes = 8 * self.axes;
-        sum([(self.targets, axes + 12), (self.sources, axes + 16), (self.groups, A_GROUP)])
+        sum([(self.targets, axes + 12), (self.sources, axes + 16), (self.groups, BYTES_PER_GROUP)])
     }
 
-    /// Bytes beside those while rows are laid out: the coordinates of each, and its place along the curve.
+    /// Additional bytes while rows are laid out: the coordinates of each row, and its position along the curve (twice, since
+    /// the sort needs a second buffer).
     pub(crate) fn meanwhile(&self) -> u64 {
         sum([(self.all, 8 * self.axes + 16)])
     }
@@ -41,11 +42,14 @@ mod tests {
 
     #[test]
     fn the_estimate_follows_the_counts() {
-        let rows = |targets, sources, all, axes, groups| RowCounts { targets, sources, all, axes, groups };
-        assert_eq!((rows(0, 0, 0, 6, 0).kept(), rows(0, 0, 0, 6, 0).meanwhile()), (0, 0));
-        let some = rows(1000, 3000, 3000, 2, 10);
-        assert_eq!((some.kept(), some.meanwhile()), (1000 * 28 + 3000 * 32 + 960, 3000 * 32));
-        let most = rows(u64::MAX, u64::MAX, u64::MAX, 3, u64::MAX);
-        assert_eq!((most.kept(), most.meanwhile()), (u64::MAX, u64::MAX));
+        let most = u64::MAX;
+        for ([targets, sources, all, axes, groups], bytes) in [
+            ([0, 0, 0, 6, 0], (0, 0)),
+            ([1000, 3000, 3000, 2, 10], (1000 * 28 + 3000 * 32 + 960, 3000 * 32)),
+            ([most, most, most, 3, most], (most, most)),
+        ] {
+            let rows = RowCounts { targets, sources, all, axes, groups };
+            assert_eq!((rows.kept(), rows.meanwhile()), bytes, "{rows:?}");
+        }
     }
 }

@@ -1,7 +1,8 @@
-//! From sorted rows to distinct places: equal ones merged, each place written once where it stays.
+//! Merges sorted rows into distinct places. Pieces are merged in parallel, each into its own part of the output.
 
+use std::cmp::Ordering;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{self, AtomicU32};
 
 use rayon::prelude::*;
 
@@ -9,30 +10,30 @@ use super::rows::Sorted;
 use super::{Cloud, Layout, NOWHERE, Own, RowsAt};
 use crate::space::Metric;
 
-/// A number of targets and one of sources.
+/// Numbers of targets and of sources.
 #[derive(Clone, Copy, Default)]
-struct Count {
+struct PlaceCounts {
     targets: usize,
     sources: usize,
 }
 
-impl Count {
+impl PlaceCounts {
     fn plus(self, other: Self) -> Self {
         Self { targets: self.targets + other.targets, sources: self.sources + other.sources }
     }
 }
 
-/// What a piece became.
+/// The result of merging a piece.
 struct Merged {
-    found: Count,
-    /// What had been found when each of its groups ended, or the piece did.
-    groups: Vec<(u32, Count)>,
+    found: PlaceCounts,
+    /// Each group in the piece, with the counts at its end.
+    groups: Vec<(u32, PlaceCounts)>,
 }
 
-/// Where the places of each group end. A group may go on from one piece to the next.
-fn ends_of_groups(merged: &[Merged]) -> Vec<Count> {
-    let mut ends: Vec<Count> = Vec::with_capacity(merged.iter().map(|piece| piece.groups.len()).sum());
-    let (mut before, mut last) = (Count::default(), None);
+/// The end of each group among all places. A group may continue from one piece to the next.
+fn ends_of_groups(merged: &[Merged]) -> Vec<PlaceCounts> {
+    let mut ends: Vec<PlaceCounts> = Vec::with_capacity(merged.iter().map(|piece| piece.groups.len()).sum());
+    let (mut before, mut last) = (PlaceCounts::default(), None);
     for piece in merged {
         for (group, found) in &piece.groups {
             let end = before.plus(*found);
@@ -47,7 +48,7 @@ fn ends_of_groups(merged: &[Merged]) -> Vec<Count> {
     ends
 }
 
-/// Ranges that follow each other, by where they end.
+/// Consecutive ranges, given by their ends.
 fn between(ends: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
     ends.scan(0, |start, end| Some(std::mem::replace(start, end)..end)).collect()
 }
@@ -55,11 +56,12 @@ fn between(ends: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
 impl<const A: usize> Sorted<'_, A> {
     pub(super) fn layout(&self, metric: Metric, own: Own) -> Layout {
         let pieces = self.pieces();
-        let rows: Vec<Count> = pieces.par_iter().map(|piece| self.count_rows(piece.clone())).collect();
+        let rows: Vec<PlaceCounts> = pieces.par_iter().map(|piece| self.count_rows(piece.clone())).collect();
         let mut places = Room::<A>::new(self.rows.targets, rows.iter().map(|rows| rows.sources).sum());
-        let merge = |(piece, slot): (&Range<usize>, Slot<A>)| self.merge(piece.clone(), slot);
-        let merged: Vec<Merged> = pieces.par_iter().zip(places.slots(&rows)).map(merge).collect();
-        let found: Vec<Count> = merged.iter().map(|piece| piece.found).collect();
+        let slots = places.slots(&rows);
+        let merged: Vec<Merged> =
+            pieces.par_iter().zip(slots).map(|(piece, slot)| self.merge(piece.clone(), slot)).collect();
+        let found: Vec<PlaceCounts> = merged.iter().map(|piece| piece.found).collect();
         places.close_gaps(&rows, &found);
         let ends = ends_of_groups(&merged);
         drop(merged);
@@ -75,11 +77,11 @@ impl<const A: usize> Sorted<'_, A> {
         }
     }
 
-    /// Rows of each role.
-    fn count_rows(&self, piece: Range<usize>) -> Count {
-        self.order[piece].iter().fold(Count::default(), |count, &entry| {
+    /// Counts the target rows and the source rows of a piece.
+    fn count_rows(&self, piece: Range<usize>) -> PlaceCounts {
+        self.order[piece].iter().fold(PlaceCounts::default(), |count, &entry| {
             let row = self.row(entry);
-            Count {
+            PlaceCounts {
                 targets: count.targets + usize::from(row < self.rows.targets),
                 sources: count.sources + self.rows.as_sources(row).count(),
             }
@@ -87,7 +89,7 @@ impl<const A: usize> Sorted<'_, A> {
     }
 
     /// Writes the places of a piece, group by group.
-    fn merge(&self, piece: Range<usize>, mut slot: Slot<A>) -> Merged {
+    fn merge(&self, piece: Range<usize>, mut slot: PieceSlots<A>) -> Merged {
         let mut groups = Vec::new();
         for (group, entries) in self.groups_in(piece) {
             self.merge_group(entries, &mut slot);
@@ -97,8 +99,8 @@ impl<const A: usize> Sorted<'_, A> {
     }
 
     /// Writes the places of entries of one group.
-    fn merge_group(&self, entries: Range<usize>, slot: &mut Slot<A>) {
-        // Looked up beforehand in a loop of its own: the many rows far apart in memory are then fetched at once.
+    fn merge_group(&self, entries: Range<usize>, slot: &mut PieceSlots<A>) {
+        // Looked up in a loop of its own, so that the CPU fetches many distant rows at the same time.
         let places: Vec<[f64; A]> =
             self.order[entries.clone()].iter().map(|&entry| self.coordinates[self.row(entry)]).collect();
         let mut places = places.as_slice();
@@ -112,11 +114,9 @@ impl<const A: usize> Sorted<'_, A> {
             cell_mates.clear();
             let rows = cell.iter().map(|&entry| self.row(entry));
             cell_mates.extend(places.iter().zip(rows).map(|(place, row)| (self.curve.key(place), *place, row)));
-            // Along the curve in full, then by coordinates, so that equal places are adjacent.
-            let order =
-                |a: &[f64; A], b: &[f64; A]| a.iter().zip(b).map(|(x, y)| x.total_cmp(y)).find(|order| order.is_ne());
+            // By the full key, then by coordinates, so that equal places are adjacent; then by row.
             cell_mates.sort_unstable_by(|a, b| {
-                a.0.cmp(&b.0).then_with(|| order(&a.1, &b.1).unwrap_or_else(|| a.2.cmp(&b.2)))
+                a.0.cmp(&b.0).then_with(|| by_coordinates(&a.1, &b.1)).then_with(|| a.2.cmp(&b.2))
             });
             for equal in cell_mates.chunk_by(|a, b| a.1 == b.1) {
                 self.add(&equal[0].1, equal.iter().map(|mate| mate.2), slot);
@@ -124,9 +124,9 @@ impl<const A: usize> Sorted<'_, A> {
         }
     }
 
-    /// Adds one place with all rows there.
+    /// Adds one place with all of its rows.
     #[inline]
-    fn add(&self, place: &[f64; A], rows: impl Iterator<Item = usize>, slot: &mut Slot<A>) {
+    fn add(&self, place: &[f64; A], rows: impl Iterator<Item = usize>, slot: &mut PieceSlots<A>) {
         let before = slot.source_rows;
         let mut is_target = false;
         for row in rows {
@@ -137,7 +137,7 @@ impl<const A: usize> Sorted<'_, A> {
             if row < self.rows.targets {
                 is_target = true;
                 let target = slot.first.targets + slot.found.targets;
-                slot.target_of_row[row].store(target as u32, Ordering::Relaxed);
+                slot.target_of_row[row].store(target as u32, atomic::Ordering::Relaxed);
             }
         }
         let is_source = slot.source_rows > before;
@@ -156,29 +156,34 @@ impl<const A: usize> Sorted<'_, A> {
     }
 }
 
-/// Room for as many places as there are rows. Every piece has its own part of it; where rows were merged, gaps stay
-/// between the parts until they are closed.
+/// The lexicographic order of coordinates.
+fn by_coordinates<const A: usize>(a: &[f64; A], b: &[f64; A]) -> Ordering {
+    a.iter().zip(b).map(|(x, y)| x.total_cmp(y)).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+/// Output with room for as many places as there are rows. Each piece writes to its own part. Where rows were merged, gaps
+/// remain between the parts until [`close_gaps`](Self::close_gaps) removes them.
 struct Room<const A: usize> {
     targets: [Vec<f64>; A],
     sources: [Vec<f64>; A],
     home: Vec<u32>,
     rows: RowsAt,
-    /// Written wherever the row is, each by one task.
+    /// Indexed by row. Each element is written by one task, but the rows of a task are scattered.
     target_of_row: Vec<AtomicU32>,
 }
 
-/// The part of one piece.
-struct Slot<'a, const A: usize> {
-    /// What comes before it.
-    first: Count,
+/// The part of the output that one piece writes.
+struct PieceSlots<'a, const A: usize> {
+    /// The capacity of the parts before it.
+    first: PlaceCounts,
     targets: [&'a mut [f64]; A],
     sources: [&'a mut [f64]; A],
     home: &'a mut [u32],
     ends: &'a mut [u32],
     rows: &'a mut [u32],
     target_of_row: &'a [AtomicU32],
-    /// What has been written.
-    found: Count,
+    /// What was written so far.
+    found: PlaceCounts,
     source_rows: usize,
 }
 
@@ -193,14 +198,15 @@ impl<const A: usize> Room<A> {
         }
     }
 
-    fn slots(&mut self, rows: &[Count]) -> Vec<Slot<'_, A>> {
+    fn slots(&mut self, rows: &[PlaceCounts]) -> Vec<PieceSlots<'_, A>> {
         let mut targets = self.targets.each_mut().map(Vec::as_mut_slice);
         let mut sources = self.sources.each_mut().map(Vec::as_mut_slice);
         let (mut home, mut ends, mut rows_at) =
             (self.home.as_mut_slice(), self.rows.ends.as_mut_slice(), self.rows.rows.as_mut_slice());
-        let mut first = Count::default();
-        let mut slot = |rows: &Count| {
-            let slot = Slot {
+        let mut first = PlaceCounts::default();
+        let mut slots = Vec::with_capacity(rows.len());
+        for rows in rows {
+            slots.push(PieceSlots {
                 first,
                 targets: targets.each_mut().map(|axis| axis.split_off_mut(..rows.targets).unwrap_or_default()),
                 sources: sources.each_mut().map(|axis| axis.split_off_mut(..rows.sources).unwrap_or_default()),
@@ -208,29 +214,20 @@ impl<const A: usize> Room<A> {
                 ends: ends.split_off_mut(..rows.sources).unwrap_or_default(),
                 rows: rows_at.split_off_mut(..rows.sources).unwrap_or_default(),
                 target_of_row: &self.target_of_row,
-                found: Count::default(),
+                found: PlaceCounts::default(),
                 source_rows: 0,
-            };
-            first = Count { targets: first.targets + rows.targets, sources: first.sources + rows.sources };
-            slot
-        };
-        rows.iter().map(&mut slot).collect()
+            });
+            first = first.plus(*rows);
+        }
+        slots
     }
 
-    /// Moves places together so that there is nothing between them.
-    fn close_gaps(&mut self, rows: &[Count], found: &[Count]) {
-        let gaps = |which: fn(&Count) -> usize| -> Vec<Gap> {
-            let mut gap = Gap { start: 0, width: 0 };
-            let mut next = |(rows, found): (&Count, &Count)| {
-                let this = gap;
-                gap = Gap { start: gap.start + which(rows), width: gap.width + which(rows) - which(found) };
-                this
-            };
-            rows.iter().zip(found).map(&mut next).collect()
-        };
-        let (targets, sources) = (gaps(|count| count.targets), gaps(|count| count.sources));
+    /// Moves places together so that there are no gaps between the parts.
+    fn close_gaps(&mut self, rows: &[PlaceCounts], found: &[PlaceCounts]) {
         let target_places = found.iter().map(|found| found.targets);
         let source_places = found.iter().map(|found| found.sources);
+        let targets = gaps(rows.iter().map(|rows| rows.targets), target_places.clone());
+        let sources = gaps(rows.iter().map(|rows| rows.sources), source_places.clone());
         if sources.last().is_some_and(|gap| gap.width > 0) {
             self.home.par_iter_mut().filter(|home| **home != NOWHERE).for_each(|home| *home -= before(&sources, *home));
         }
@@ -246,18 +243,30 @@ impl<const A: usize> Room<A> {
     }
 }
 
-/// Where the part of a piece starts, and how much of what comes before is empty.
+/// The start of a piece's part, and the total width of gaps before it.
 #[derive(Clone, Copy)]
 struct Gap {
     start: usize,
     width: usize,
 }
 
-/// How much before a place is empty.
+/// The gaps before each part, from the capacity and the used length of each.
+fn gaps(capacities: impl Iterator<Item = usize>, used: impl Iterator<Item = usize>) -> Vec<Gap> {
+    let mut gap = Gap { start: 0, width: 0 };
+    let mut gaps = Vec::new();
+    for (capacity, used) in capacities.zip(used) {
+        gaps.push(gap);
+        gap = Gap { start: gap.start + capacity, width: gap.width + capacity - used };
+    }
+    gaps
+}
+
+/// The total width of gaps before a place.
 fn before(gaps: &[Gap], place: u32) -> u32 {
     gaps[gaps.partition_point(|gap| gap.start <= place as usize) - 1].width as u32
 }
 
+/// Closes the gaps of one column.
 fn close<T: Copy>(values: &mut Vec<T>, gaps: &[Gap], lengths: impl Iterator<Item = usize>) {
     let mut end = 0;
     for (gap, length) in gaps.iter().zip(lengths) {

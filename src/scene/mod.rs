@@ -1,7 +1,7 @@
-//! One smoothing problem laid out for the engines: coincident rows merged into places, places sorted along a
-//! curve that keeps neighbours together, the weights of merged rows added up.
+//! One smoothing problem, laid out for the engines. Coincident rows are merged into places, places are sorted along a
+//! space-filling curve, and the weights of merged rows are added up.
 //!
-//! Merging matters beyond speed: ten million flats at one address are one place of weight ten million.
+//! Merging does more than save time: ten million flats at one address become one place of weight ten million.
 
 mod curve;
 mod memory;
@@ -20,21 +20,21 @@ use crate::space::{Metric, Sigma, compensated};
 
 pub(crate) use self::curve::Curve;
 pub(crate) use self::memory::RowCounts;
-use self::rows::Rows;
+use self::rows::AllRows;
 
-/// Whether a row that is both source and target counts in its own sum.
+/// Whether a row that is both source and target is part of its own sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Own {
-    /// It does, as in post-estimation smoothing.
+    /// It is, as in post-estimation smoothing.
     Counts,
-    /// It does not: leave-one-out.
+    /// It is not: leave-one-out.
     LeftOut,
 }
 
-/// Places whose rows one task gathers.
+/// Places whose rows one task gathers. Chosen, not measured.
 const PIECE: usize = 1 << 13;
 
-/// Stands for "no such place".
+/// The index that means "no such place".
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// Distinct places of one role, sorted by group and then along a space-filling curve.
@@ -51,7 +51,7 @@ impl Cloud {
         self.axes[0].len()
     }
 
-    /// The groups of consecutive places, each with those of its places that are among them.
+    /// The groups within a range of places, each with its places in that range.
     pub(crate) fn groups_within(&self, places: Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
         let first = self.groups.partition_point(|group| group.end <= places.start);
         let here = self.groups[first..].iter().take_while(move |group| group.start < places.end);
@@ -69,7 +69,7 @@ impl Cloud {
 /// The rows at each place.
 #[derive(Debug, Default)]
 pub(crate) struct RowsAt {
-    /// Where the rows of each place end.
+    /// The end of each place's rows in `rows`.
     ends: Vec<u32>,
     rows: Vec<u32>,
 }
@@ -86,7 +86,7 @@ impl RowsAt {
     }
 }
 
-/// Where everything is, whatever σ and the weights are.
+/// The positions of all places, independent of σ and of the weights.
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) metric: Metric,
@@ -103,8 +103,8 @@ pub(crate) struct Layout {
 
 /// Targets and weighted sources under one kernel, ready for an [`Engine`](crate::engine::Engine).
 ///
-/// Sources come in parts, each with one weight: the rows to predict with weight 1 and the labelled rows with
-/// the label weight, say. Source rows are counted through all parts in order.
+/// Sources come in parts, each with one weight: for instance the rows to predict with weight 1, and the labelled rows with
+/// the label weight. Source rows are numbered through all parts in order.
 #[derive(Debug)]
 pub struct Scene {
     pub(crate) layout: Arc<Layout>,
@@ -114,7 +114,7 @@ pub struct Scene {
     pub(crate) parts: Vec<(f64, usize)>,
     /// Total weight at each source place.
     pub(crate) mass: Vec<f64>,
-    /// Mass without value that the sums at every target will be joined by: errors need only be small next to both.
+    /// Mass that the caller will add to the sums at every target. Errors need only be small relative to the total.
     pub(crate) beside: f64,
 }
 
@@ -128,7 +128,7 @@ impl Scene {
         Self::along(None, sigma, targets, sources, own)
     }
 
-    /// The same along a curve that has all places on it, others than these among them.
+    /// [`new`](Self::new) along a given curve, whose box may hold more places than these.
     pub(crate) fn along(
         curve: Option<Curve>,
         sigma: Sigma,
@@ -146,23 +146,22 @@ impl Scene {
                 hint: "pass the same places as targets and as first source".to_owned(),
             });
         }
-        let rows = Rows::new(targets, sources)?;
+        let rows = AllRows::new(targets, sources)?;
         let layout = Arc::new(rows.layout(metric, own, curve));
         Ok(Self::over(layout, metric.decay_scale(sigma), rows.parts))
     }
 
-    /// What laying out the problem will count, before it is done.
+    /// The counts that memory estimates need, before the problem is laid out.
     ///
     /// # Errors
     /// If σ does not fit the places.
     pub(crate) fn counts(sigma: Sigma, targets: &Places, sources: &[(&Places, f64)]) -> Result<RowCounts, Error> {
-        let rows = |places: &Places| places.len() as u64;
         let others = sources.iter().filter(|(places, _)| !std::ptr::eq(*places, targets));
-        let all = rows(targets) + others.map(|(places, _)| rows(places)).sum::<u64>();
+        let all = (targets.len() + others.map(|(places, _)| places.len()).sum::<usize>()) as u64;
         let last_group = sources.iter().map(|(places, _)| places.last_group()).fold(targets.last_group(), u32::max);
         Ok(RowCounts {
-            targets: rows(targets),
-            sources: sources.iter().map(|(places, _)| rows(places)).sum(),
+            targets: targets.len() as u64,
+            sources: sources.iter().map(|(places, _)| places.len() as u64).sum(),
             all,
             axes: targets.metric(sigma)?.axes() as u64,
             groups: all.min(u64::from(last_group) + 1),
@@ -171,19 +170,23 @@ impl Scene {
 
     fn over(layout: Arc<Layout>, scale: f64, parts: Vec<(f64, usize)>) -> Self {
         let mut scene = Self { layout, scale, parts, mass: Vec::new(), beside: 0.0 };
-        let mass = |place: usize| match scene.layout.rows_of_source.at(place) {
-            [row] => scene.weight_of_row(*row as usize),
-            rows => {
-                // Counted first, so that a place of ten million rows weighs exactly ten million times one.
-                let count = |part: &Range<usize>| rows.iter().filter(|&&row| part.contains(&(row as usize))).count();
-                scene.ranges().map(|(part, weight)| weight * count(&part) as f64).sum()
-            }
-        };
-        scene.mass = (0..scene.source_places()).into_par_iter().map(mass).collect();
+        scene.mass = (0..scene.source_places()).into_par_iter().map(|place| scene.place_mass(place)).collect();
         scene
     }
 
-    /// The source rows of each part, and their weight.
+    /// The total weight of the rows at a source place.
+    fn place_mass(&self, place: usize) -> f64 {
+        match self.layout.rows_of_source.at(place) {
+            [row] => self.weight_of_row(*row as usize),
+            rows => {
+                // Counted first, so that a place of ten million rows weighs exactly ten million times one.
+                let count = |part: &Range<usize>| rows.iter().filter(|&&row| part.contains(&(row as usize))).count();
+                self.ranges().map(|(part, weight)| weight * count(&part) as f64).sum()
+            }
+        }
+    }
+
+    /// The source rows and the weight of each part.
     fn ranges(&self) -> impl Iterator<Item = (Range<usize>, f64)> {
         self.parts.iter().scan(0, |end, (weight, rows)| {
             *end += rows;
@@ -191,14 +194,14 @@ impl Scene {
         })
     }
 
-    /// The same places with kernel and weights squared: σ/√2 and w². Its sums are `Σ (w K)²`.
+    /// The same places with kernel and weights squared: σ/√2 and w². The kernel sums of that scene are `Σ (w K)²`.
     #[must_use]
     pub fn squared(&self) -> Self {
         let parts = self.parts.iter().map(|(weight, rows)| (weight * weight, *rows)).collect();
         Self::over(self.layout.clone(), 2.0 * self.scale, parts)
     }
 
-    /// The same places and weights under a kernel of another width, measured in the same way, and with so much mass beside them.
+    /// The same places and weights with another σ, in the same metric, and with another mass `beside`.
     pub(crate) fn with_sigma(&self, sigma: Sigma, beside: f64) -> Self {
         let (layout, parts, mass) = (self.layout.clone(), self.parts.clone(), self.mass.clone());
         Self { layout, scale: self.layout.metric.decay_scale(sigma), parts, mass, beside }
@@ -216,29 +219,22 @@ impl Scene {
         self.layout.sources.len()
     }
 
-    /// Adds weight times value over the rows of each source place: one slice for each part, each value first
-    /// turned into what is to be added.
+    /// Adds weight times value over the rows of each source place. `parts` has one slice for each part; `value` transforms each
+    /// value first.
     ///
     /// # Panics
     /// If the slices do not match the parts; the callers in this crate have checked their lengths.
     #[must_use]
     pub fn gather(&self, parts: &[&[f64]], value: impl Fn(f64) -> f64 + Sync) -> Vec<f64> {
         assert!(parts.iter().map(|part| part.len()).eq(self.parts.iter().map(|(_, rows)| *rows)));
-        let term = |row: &u32| {
-            let (mut row, mut part) = (*row as usize, 0);
-            while row >= self.parts[part].1 {
-                row -= self.parts[part].1;
-                part += 1;
-            }
-            self.parts[part].0 * value(parts[part][row])
-        };
         let rows_at = &self.layout.rows_of_source;
         let mut sums = vec![0.0; self.source_places()];
         sums.par_chunks_mut(PIECE).enumerate().for_each(|(piece, sums)| {
             let places = piece * PIECE..piece * PIECE + sums.len();
             let first = rows_at.start(places.start);
-            // Looked up beforehand in a loop of its own: rows far apart in memory are then fetched at once.
-            let terms: Vec<f64> = rows_at.rows[first..rows_at.start(places.end)].iter().map(term).collect();
+            // Looked up in a loop of its own, so that the CPU fetches many distant rows at the same time.
+            let rows = rows_at.rows[first..rows_at.start(places.end)].iter();
+            let terms: Vec<f64> = rows.map(|&row| self.weighted_value(parts, row, &value)).collect();
             for (sum, place) in sums.iter_mut().zip(places) {
                 *sum = match &terms[rows_at.start(place) - first..rows_at.start(place + 1) - first] {
                     [term] => *term,
@@ -248,6 +244,17 @@ impl Scene {
             }
         });
         sums
+    }
+
+    /// Weight times transformed value of a source row.
+    #[inline]
+    fn weighted_value(&self, parts: &[&[f64]], row: u32, value: impl Fn(f64) -> f64) -> f64 {
+        let (mut row, mut part) = (row as usize, 0);
+        while row >= self.parts[part].1 {
+            row -= self.parts[part].1;
+            part += 1;
+        }
+        self.parts[part].0 * value(parts[part][row])
     }
 
     /// The weight of a source row.

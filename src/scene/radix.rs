@@ -1,15 +1,15 @@
-//! A stable sort of many numbers by some of their bits: passes over eleven bits at a time, lowest first.
+//! A stable, parallel radix sort by some of the bits of each number: passes over eleven bits at a time, lowest first.
 
 use rayon::prelude::*;
 
-/// Bits that one pass sorts by: its 2048 open ends stay in the first-level cache.
+/// Bits that one pass sorts by. The write positions of its 2048 digits take 32 KiB and stay in the first-level cache.
 const BITS: u32 = 11;
 const DIGITS: usize = 1 << BITS;
-/// Fewest numbers that one task takes.
+/// The fewest numbers that one task takes: sixteen times the length of the table of counts that it fills.
 const SHARE: usize = 1 << 15;
 
-/// Sorts by `bits` bits of `key`, from the lowest on. What has equal bits keeps its order, so that the result does not
-/// depend on how the work was shared.
+/// Sorts by the `bits` lowest bits of `key`. Numbers with equal keys keep their order, so that the result does not depend
+/// on how many threads share the work.
 pub(super) fn sort_by_bits(numbers: &mut Vec<u64>, bits: u32, key: impl Fn(u64) -> u64 + Sync) {
     let mut sorted = vec![0; numbers.len()];
     for low in (0..bits).step_by(BITS as usize) {
@@ -21,17 +21,10 @@ pub(super) fn sort_by_bits(numbers: &mut Vec<u64>, bits: u32, key: impl Fn(u64) 
     }
 }
 
-/// One pass; `false` if there was nothing to do.
+/// One pass from one buffer to the other. `false` if all digits are equal: then nothing is moved.
 fn pass(from: &[u64], to: &mut [u64], digit: impl Fn(u64) -> usize + Sync) -> bool {
     let share = from.len().div_ceil(rayon::current_num_threads()).max(SHARE);
-    let count = |share: &[u64]| {
-        let mut counts = vec![0_usize; DIGITS];
-        for &number in share {
-            counts[digit(number)] += 1;
-        }
-        counts
-    };
-    let counts: Vec<Vec<usize>> = from.par_chunks(share).map(count).collect();
+    let counts: Vec<Vec<usize>> = from.par_chunks(share).map(|share| digit_counts(share, &digit)).collect();
     if (0..DIGITS).any(|digit| counts.iter().map(|counts| counts[digit]).sum::<usize>() == from.len()) {
         return false;
     }
@@ -52,12 +45,21 @@ fn pass(from: &[u64], to: &mut [u64], digit: impl Fn(u64) -> usize + Sync) -> bo
     true
 }
 
+/// How often each digit occurs.
+fn digit_counts(numbers: &[u64], digit: impl Fn(u64) -> usize) -> Vec<usize> {
+    let mut counts = vec![0_usize; DIGITS];
+    for &number in numbers {
+        counts[digit(number)] += 1;
+    }
+    counts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_sorted_by_the_bits_asked_for_and_otherwise_left_in_order() {
+    fn the_sort_is_stable_and_by_the_given_bits() {
         let mut numbers: Vec<u64> = (0..100_000_u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 7).collect();
         let mut expected = numbers.clone();
         expected.sort_by_key(|number| number >> 20 & 0xFF_FFFF);

@@ -1,4 +1,4 @@
-//! All rows of a problem, and their order along the curve.
+//! Collects all rows of a problem and sorts them by group and along the curve.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::points::Places;
 use crate::space::Metric;
 
 /// All rows of a problem: the targets first, then the parts of the sources that are not the targets again.
-pub(super) struct Rows<'a> {
+pub(super) struct AllRows<'a> {
     blocks: Vec<Block<'a>>,
     /// Weight and number of rows of each part of the sources.
     pub(super) parts: Vec<(f64, usize)>,
@@ -20,26 +20,31 @@ pub(super) struct Rows<'a> {
     len: usize,
 }
 
-/// Rows that came together.
+/// Rows of one [`Places`].
 struct Block<'a> {
     places: &'a Places,
-    /// Their first row among all.
+    /// Their first row among all rows.
     start: usize,
-    /// Their first row among the source rows, once for each part that they are.
+    /// Their first row among the source rows, once for each part of the sources that they make up.
     as_sources: Vec<usize>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> Block<'a> {
+    fn new(places: &'a Places, start: usize) -> Self {
+        Self { places, start, as_sources: Vec::new() }
+    }
+}
+
+impl<'a> AllRows<'a> {
     pub(super) fn new(targets: &'a Places, sources: &[(&'a Places, f64)]) -> Result<Self, Error> {
-        let block = |places, start| Block { places, start, as_sources: Vec::new() };
-        let mut rows =
-            Self { blocks: vec![block(targets, 0)], parts: Vec::new(), targets: targets.len(), len: targets.len() };
+        let blocks = vec![Block::new(targets, 0)];
+        let mut rows = Self { blocks, parts: Vec::new(), targets: targets.len(), len: targets.len() };
         let mut source_rows = 0;
         for (places, weight) in sources {
             let at = if std::ptr::eq(*places, targets) {
                 0
             } else {
-                rows.blocks.push(block(places, rows.len));
+                rows.blocks.push(Block::new(places, rows.len));
                 rows.len += places.len();
                 rows.blocks.len() - 1
             };
@@ -60,12 +65,12 @@ impl<'a> Rows<'a> {
 
     #[inline]
     fn locate(&self, row: usize) -> (&Block<'a>, usize) {
-        // An empty block shares its start with the next one, which then is the last with that start.
+        // An empty block has the same start as the next block; the last block with that start is the right one.
         let block = &self.blocks[self.blocks.partition_point(|block| block.start <= row) - 1];
         (block, row - block.start)
     }
 
-    /// The numbers of a row among the source rows, which count through all parts.
+    /// The numbers of a row among the source rows, which are numbered through all parts.
     #[inline]
     pub(super) fn as_sources(&self, row: usize) -> impl Iterator<Item = u32> {
         let (block, local) = self.locate(row);
@@ -77,7 +82,7 @@ impl<'a> Rows<'a> {
         block.places.group(local)
     }
 
-    /// Merges all rows into places, along a curve that is given or one through them all.
+    /// Merges all rows into places, along the given curve or one around them all.
     pub(super) fn layout(&self, metric: Metric, own: Own, curve: Option<Curve>) -> Layout {
         match metric.axes() {
             1 => self.sorted::<1>(metric, curve).layout(metric, own),
@@ -111,12 +116,12 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Bits of the curve that rows are sorted by, in three passes; the few that share a cell are sorted by comparison.
+/// Bits of the curve that the radix sort uses, in three passes. The few rows that share a cell are sorted by comparison.
 const CELL_BITS: u32 = 33;
 
-/// Rows along the curve. Each is packed into one number with the cell of the curve that it lies in.
+/// Rows along the curve. An entry packs the number of a row and the cell of the curve that holds it.
 pub(super) struct Sorted<'a, const A: usize> {
-    pub(super) rows: &'a Rows<'a>,
+    pub(super) rows: &'a AllRows<'a>,
     pub(super) curve: Curve,
     pub(super) order: Vec<u64>,
     row_bits: u32,
@@ -125,7 +130,7 @@ pub(super) struct Sorted<'a, const A: usize> {
     pub(super) coordinates: Vec<[f64; A]>,
 }
 
-/// Rows that one task takes.
+/// Rows that one task takes. Chosen, not measured.
 const PIECE: usize = 1 << 13;
 
 impl<const A: usize> Sorted<'_, A> {
@@ -143,14 +148,18 @@ impl<const A: usize> Sorted<'_, A> {
         if self.has_groups { self.rows.group(self.row(entry)) } else { 0 }
     }
 
-    /// Cuts all entries into pieces, no two of which share a cell of one group. Small groups share a piece.
+    /// What entries are sorted by.
+    fn sort_key(&self, entry: u64) -> (u32, u64) {
+        (self.group(entry), self.cell(entry))
+    }
+
+    /// Cuts the entries into pieces. No cell of a group is cut; small groups share a piece.
     pub(super) fn pieces(&self) -> Vec<Range<usize>> {
-        let key = |entry: u64| (self.group(entry), self.cell(entry));
         let mut pieces = Vec::new();
         let mut start = 0;
         while start < self.order.len() {
-            let last = key(self.order[(start + PIECE).min(self.order.len()) - 1]);
-            let end = start + self.order[start..].partition_point(|&entry| key(entry) <= last);
+            let last = self.sort_key(self.order[(start + PIECE).min(self.order.len()) - 1]);
+            let end = start + self.order[start..].partition_point(|&entry| self.sort_key(entry) <= last);
             pieces.push(start..end);
             start = end;
         }
@@ -168,7 +177,7 @@ impl<const A: usize> Sorted<'_, A> {
         })
     }
 
-    /// Where the first group of some entries ends: in ever longer steps, then by halves.
+    /// The end of the first group of some entries: exponential search, then binary search.
     fn end_of_group(&self, group: u32, entries: Range<usize>) -> usize {
         if !self.has_groups {
             return entries.end;

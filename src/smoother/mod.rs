@@ -1,7 +1,7 @@
-//! Post-estimation smoothing: plan for places, then apply to values.
+//! Post-estimation smoothing: [`Smoother`] plans for places, [`SmoothingPlan`] applies the plan to values.
 //!
-//! `smoothed = c · W ŷ + (1 − c) · ŷ`, where W averages over the rows to predict, with their predictions, and
-//! the labelled rows, with their labels.
+//! `smoothed = c · W ŷ + (1 − c) · ŷ`. W averages over the rows to predict, with their predictions, and over the labelled
+//! rows, with their labels.
 
 mod plan;
 mod tile;
@@ -21,7 +21,7 @@ pub(crate) use self::tile::SHARE_BEYOND;
 pub use self::tile::{SmoothedTile, TileContents, TileRows, smooth_tile};
 pub use self::weights::WeightBatch;
 
-/// What to smooth with. Build one, [`plan`](Self::plan) for some places, [`apply`](SmoothingPlan::apply) to values.
+/// The parameters of smoothing. [`plan`](Self::plan) it for some places, then [`apply`](SmoothingPlan::apply) it to values.
 ///
 /// # Examples
 /// ```
@@ -46,19 +46,19 @@ pub struct Smoother {
     label_weight: f64,
     own: Own,
     engine: EngineOptions,
-    /// Plans of an engine that share the memory: one more for effective sources.
+    /// Engine plans that share the memory: two if effective sources are computed, otherwise one.
     plans: u64,
 }
 
-/// Bytes of sums, averages and bounds for each row to predict, one column at a time: four sums, a gathered value, an average and its
-/// bound for the place, and both for the row.
+/// Bytes of results for each row to predict, one column at a time: four sums and a gathered value (40), an optional average
+/// with its bound at the place (24), the same for the row (24), and 8 to spare.
 const BYTES_OF_A_RESULT: u64 = 96;
 
 impl Smoother {
-    /// The tolerance unless another is asked for: a millionth of the range of the values.
+    /// The default tolerance: a millionth of the range of the values.
     pub const DEFAULT_TOLERANCE: f64 = EngineOptions::DEFAULT_TOLERANCE;
 
-    /// A smoother with bandwidth σ and mixing weight c: 0 leaves predictions alone, 1 replaces them by averages.
+    /// A smoother with bandwidth σ and mixing weight c: 0 keeps the predictions, 1 replaces them by averages.
     ///
     /// # Errors
     /// If c is not within 0 and 1.
@@ -67,7 +67,7 @@ impl Smoother {
         Ok(Self { sigma, c, label_weight: 1.0, own: Own::Counts, engine: EngineOptions::default(), plans: 1 })
     }
 
-    /// How much a label weighs against a prediction; 1 as in the paper, 0 for predictions only.
+    /// The weight λ of a label relative to a prediction; 1 as in the paper, 0 to ignore the labels.
     ///
     /// # Errors
     /// If it is negative or not finite.
@@ -77,7 +77,7 @@ impl Smoother {
         Ok(self)
     }
 
-    /// Leaves each row's own prediction out of its average. A row without any other source has no value then.
+    /// Leaves each row's own prediction out of its average. A row without any other source then has no value.
     #[must_use]
     pub fn leave_one_out(mut self) -> Self {
         self.own = Own::LeftOut;
@@ -91,49 +91,49 @@ impl Smoother {
         self
     }
 
-    /// Which engine computes the sums, how accurate and within how much memory, all at once.
+    /// Sets engine, accuracy and memory limit at once.
     #[must_use]
     pub fn engine_options(mut self, options: EngineOptions) -> Self {
         self.engine = options;
         self
     }
 
-    /// Largest error of any row, relative to the range of the values.
+    /// The largest error of any row, relative to the range of the values.
     ///
     /// # Errors
-    /// If it is above 1 or below what 64-bit numbers can keep.
+    /// If it is above 1 or below what 64-bit numbers can guarantee.
     pub fn tolerance(mut self, tolerance: f64) -> Result<Self, Error> {
         self.engine = self.engine.tolerance(tolerance)?;
         Ok(self)
     }
 
-    /// Cuts the kernel at so many σ instead of by tolerance; the certificate then says what that cost.
+    /// Cuts the kernel off at this many σ instead of by tolerance. The error bounds include the error of the cutoff.
     ///
     /// # Errors
-    /// If it is not positive, or so large that the kernel vanishes before it.
+    /// If it is not positive, or so large that the kernel underflows before it.
     pub fn cutoff(mut self, sigmas: f64) -> Result<Self, Error> {
         self.engine = self.engine.cutoff(sigmas)?;
         Ok(self)
     }
 
-    /// Bytes that laying out places, the engine and sums may take together, apart from the places and values that come in.
+    /// The memory limit in bytes for scene, engine and sums together. Places and values passed by the caller do not count.
     #[must_use]
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.engine = self.engine.memory_limit(bytes);
         self
     }
 
-    /// Leaves room for a second plan, which [`n_effective`](SmoothingPlan::n_effective) makes.
+    /// Reserves memory for the second plan that [`n_effective`](SmoothingPlan::n_effective) makes.
     #[must_use]
     pub(crate) fn with_room_for_n_effective(mut self) -> Self {
         self.plans = 2;
         self
     }
 
-    /// Checks that rows which are not read yet will probably fit: so many, some of them labelled.
+    /// Estimates, before rows are read, whether they will fit in memory.
     ///
     /// # Errors
-    /// If they will not.
+    /// If they will probably not fit.
     pub(crate) fn expect(&self, targets: usize, labelled: usize, metric: Metric) -> Result<(), Error> {
         let (targets, labelled) = (targets as u64, if self.label_weight > 0.0 { labelled as u64 } else { 0 });
         let all = targets + labelled;
@@ -142,15 +142,15 @@ impl Smoother {
         self.engine_beside(&rows)?.beside(plans, 0, || smoothing(&rows)).map(drop)
     }
 
-    /// The engine within what is left of the memory beside rows that are laid out, and their results.
+    /// The engine options with the memory that the scene and the results leave.
     fn engine_beside(&self, rows: &RowCounts) -> Result<EngineOptions, Error> {
         let results = rows.targets.saturating_mul(BYTES_OF_A_RESULT);
-        // What laying out takes is given back before there are results.
+        // The temporary memory of the layout is free again before there are results.
         let before = rows.meanwhile().saturating_sub(results);
         self.engine.beside(rows.kept().saturating_add(results), before, || smoothing(rows))
     }
 
-    /// Prepares to smooth the targets, together with labelled places if there are any.
+    /// Plans to smooth the targets, together with labelled places if there are any.
     ///
     /// # Errors
     /// If σ does not fit the places, or the plan would not fit in memory.
@@ -158,7 +158,7 @@ impl Smoother {
         self.plan_with(targets, labelled, &())
     }
 
-    /// [`plan`](Self::plan) that tells how far it has come.
+    /// [`plan`](Self::plan) with progress reports.
     ///
     /// # Errors
     /// As [`plan`](Self::plan).
@@ -174,7 +174,7 @@ impl Smoother {
         self.plan_over(targets, &sources, progress)
     }
 
-    /// Prepares to smooth the targets over sources with a weight each, of which the targets are the first.
+    /// Plans to smooth the targets over sources with a weight each; the targets are the first of them.
     fn plan_over(
         &self,
         targets: &Places,

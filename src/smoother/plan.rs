@@ -1,4 +1,4 @@
-//! Applying a plan to values: from the sums of an engine to smoothed rows and their bounds.
+//! Applies a plan to values: turns the sums of an engine into smoothed rows and their error bounds.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::scene::{Own, Scene};
 use crate::span::{Span, blend};
 
-/// A smoother that knows its places.
+/// A [`Smoother`] planned for some places.
 pub struct SmoothingPlan {
     pub(super) smoother: Smoother,
     pub(super) scene: Arc<Scene>,
@@ -23,14 +23,14 @@ pub struct SmoothingPlan {
 pub struct Smoothed {
     /// The smoothed value of each target; `None` only where leave-one-out leaves no source at all.
     pub values: Vec<Option<f64>>,
-    /// How far each value can be from the exact one, in the unit of the values: approximation and rounding.
+    /// A bound on the error of each value, in the unit of the values: approximation and rounding.
     pub error_bound: Vec<f64>,
-    /// R: the largest source value minus the smallest, or the largest number that there is.
+    /// R: the largest source value minus the smallest; at most the largest finite number.
     pub range: f64,
 }
 
 impl Smoothed {
-    /// The error bounds relative to the range; all zero for a constant column.
+    /// The error bounds divided by the range; all zero for a constant column.
     pub fn relative_bounds(&self) -> impl Iterator<Item = f64> {
         self.error_bound.iter().map(|bound| if self.range > 0.0 { bound / self.range } else { 0.0 })
     }
@@ -49,7 +49,7 @@ impl SmoothingPlan {
         self.plan.matrix()
     }
 
-    /// The places that the plan is made for.
+    /// The scene that the plan was made for.
     #[must_use]
     pub fn scene(&self) -> &Scene {
         &self.scene
@@ -63,7 +63,7 @@ impl SmoothingPlan {
         self.apply_with(predictions, labels, &())
     }
 
-    /// [`apply`](Self::apply) that tells how far it has come.
+    /// [`apply`](Self::apply) with progress reports.
     ///
     /// # Errors
     /// As [`apply`](Self::apply).
@@ -87,8 +87,8 @@ impl SmoothingPlan {
         Ok(self.smooth_parts(&columns, &spans, 0.0, progress))
     }
 
-    /// Smooths columns, each of which has values for all parts of the sources, the predictions of the targets first. Sources that are
-    /// not at hand carry at most `beyond` to any target; the spans are those of all values.
+    /// Smooths columns. Each has values for all parts of the sources, the predictions of the targets first. Sources outside the
+    /// scene add a mass of at most `beyond` to any target; `spans` are the intervals of all values, including theirs.
     pub(super) fn smooth_parts(
         &self,
         parts: &[Vec<&[f64]>],
@@ -114,21 +114,21 @@ impl SmoothingPlan {
         if self.scene.layout.own == Own::Counts {
             return blending.rows(predictions, &self.scene.layout.target_of_row, sums, k);
         }
-        let row = |(row, &prediction): (usize, &f64)| {
+        let (mut values, mut error_bound) = (Vec::new(), Vec::new());
+        let rows = predictions.par_iter().enumerate().map(|(row, &prediction)| {
             let own = span.to_unit(prediction);
             blending.row(prediction, blending.mean(RowSums::of(&self.scene, row, sums, Some((k, column, own)))))
-        };
-        let (mut values, mut error_bound) = (Vec::new(), Vec::new());
-        predictions.par_iter().enumerate().map(row).unzip_into_vecs(&mut values, &mut error_bound);
+        });
+        rows.unzip_into_vecs(&mut values, &mut error_bound);
         Smoothed { values, error_bound, range: blending.range() }
     }
 
-    /// Widens the bounds of a smoothed column by what errors of its predictions become: smoothing averages, so that it passes on
-    /// at most the largest. Where that is too much, as with one row far from all others, the errors are averaged as the
-    /// predictions were.
+    /// Adds to the bounds of a smoothed column what errors of its predictions contribute. Smoothing averages, so that the
+    /// largest of them is a bound for every row. Where it is too coarse (one row far from all others may have a large error),
+    /// the errors are averaged as the predictions were.
     ///
     /// # Errors
-    /// If there is not one finite bound for each prediction.
+    /// If there is not exactly one finite bound for each prediction.
     pub fn pass_on(&self, bounds: &[f64], smoothed: &mut Smoothed) -> Result<(), Error> {
         let largest = bounds.iter().copied().fold(0.0, f64::max);
         if largest <= self.smoother.engine.accuracy() * smoothed.range {
@@ -146,39 +146,42 @@ impl SmoothingPlan {
         Ok(())
     }
 
-    /// Effective number of sources behind each target's average: `D² / Σ (w K)²`; 0 where there is none.
+    /// The effective number of sources of each target's average (Kish's effective sample size): `D² / Σ (w K)²`; 0 without a
+    /// source.
     ///
     /// # Errors
-    /// If the second plan that this needs would not fit in memory.
+    /// If the second plan, for the squared kernel, does not fit in memory.
     pub fn n_effective(&self) -> Result<Vec<f64>, Error> {
         let squared = Arc::new(self.scene.squared());
         let (_, plan) = self.smoother.engine.engine(self.choice.engine).plan(squared.clone(), &())?;
         let (first, second) = (self.plan.sums(&[], &()), plan.sums(&[], &()));
         let most = self.scene.parts.iter().map(|part| part.1).sum::<usize>() as f64;
-        let effective = |row: usize| {
-            let (d, squares) = (RowSums::of(&self.scene, row, &first, None), RowSums::of(&squared, row, &second, None));
-            effective_sources(d, squares, most)
-        };
-        Ok((0..self.scene.layout.target_of_row.len()).map(effective).collect())
+        let rows = 0..self.scene.layout.target_of_row.len();
+        Ok(rows
+            .map(|row| {
+                let d = RowSums::of(&self.scene, row, &first, None);
+                effective_sources(d, RowSums::of(&squared, row, &second, None), most)
+            })
+            .collect())
     }
 }
 
-/// `D² / Σ (w K)²`, of so many sources at most; 0 where there is none.
+/// `D² / Σ (w K)²`, at most `most`, the number of sources; 0 without a source.
 pub(crate) fn effective_sources(d: RowSums, squares: RowSums, most: f64) -> f64 {
-    // By logarithms: for far rows the square of D would underflow. Exponents apart: theirs may be so large that
-    // nothing else would be left.
+    // In logarithms: for far rows the square of D would underflow. Exponents are subtracted first: they may be so large that
+    // adding them to the logarithms would lose all digits of those.
     let exponent = 2.0 * d.exponent - squares.exponent;
     let count = 2.0 * d.mass.log2() - squares.mass.log2();
-    // By Cauchy and Schwarz it is between one and the number of sources; only what rounding takes from one of the sums, such
-    // as a tiny label beside a row that is left out, puts it elsewhere.
+    // By the Cauchy-Schwarz inequality the result lies between 1 and the number of sources. Rounding of one of the sums can
+    // violate that: for instance a tiny label weight beside a row that is left out.
     if squares.mass > 0.0 { (count + exponent).exp2().clamp(1.0, most) } else { 0.0 }
 }
 
-/// From sums to smoothed values and their bounds, for one column.
+/// Turns the sums of one column into smoothed values and their bounds.
 pub(crate) struct Blending<'a> {
     c: f64,
     span: &'a Span,
-    /// What the arithmetic here may be off by.
+    /// A bound on the rounding errors of this step.
     rounding: f64,
 }
 
@@ -187,8 +190,7 @@ type Mean = Option<(f64, f64)>;
 
 impl<'a> Blending<'a> {
     pub(crate) fn new(c: f64, span: &'a Span) -> Self {
-        // Relative, but for the smallest numbers that there are: those are as far from each other as from zero, and some ten
-        // steps round to them.
+        // Relative to the values, except near the smallest subnormal number: there some ten steps round by up to one unit each.
         let rounding = (4.0 * f64::EPSILON * span.low.abs().max(span.high.abs())).max(f64::from_bits(16));
         Self { c, span, rounding }
     }
@@ -197,14 +199,14 @@ impl<'a> Blending<'a> {
         (self.span.high - self.span.low).min(f64::MAX)
     }
 
-    /// Where c or the range is zero the prediction comes back as it is.
+    /// Whether the prediction comes back unchanged: c or the range is zero.
     fn is_exact(&self) -> bool {
         self.c == 0.0 || self.span.low == self.span.high
     }
 
     fn mean(&self, RowSums { mass, value, error, .. }: RowSums) -> Mean {
         (mass > 0.0).then(|| {
-            // By halves: the range itself may be more than 64 bits hold.
+            // Computed from half the range: the range itself may overflow.
             let half_bound = self.c * self.span.half * (error / mass).min(1.0);
             let bound = if self.is_exact() { 0.0 } else { 2.0 * half_bound + self.rounding };
             (self.span.value_at(value / mass), bound)
@@ -215,9 +217,9 @@ impl<'a> Blending<'a> {
         (mean.map(|(mean, _)| blend(self.c, mean, prediction)), mean.map_or(0.0, |(_, bound)| bound))
     }
 
-    /// Rows that count in their own sums, of which each is at one of the places.
+    /// Smooths rows that are part of their own sums, so that rows at one place share its average.
     pub(crate) fn rows(&self, predictions: &[f64], place_of_row: &[u32], sums: &Sums, k: usize) -> Smoothed {
-        // One average for each place, in the order of the places, then one look at it for each row.
+        // One average for each place, in the order of the places; then each row looks up that of its place.
         let places = 0..sums.mass.len();
         let means: Vec<Mean> =
             places.into_par_iter().map(|place| self.mean(RowSums::at(place, sums, Some(k)))).collect();
@@ -228,7 +230,7 @@ impl<'a> Blending<'a> {
     }
 }
 
-/// A column must have one finite value for each row.
+/// Checks that a column has one finite value for each row.
 pub(crate) fn check_values(what: &'static str, values: &[f64], rows: usize) -> Result<(), Error> {
     if values.len() != rows {
         return Err(Error::Length { what, found: values.len(), expected: rows });

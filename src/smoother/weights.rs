@@ -1,4 +1,4 @@
-//! W between rows: the matrix of the sparse engine with its merged places taken apart again.
+//! The smoothing matrix W between rows: the sparse engine's matrix between places, expanded to rows.
 
 use super::SmoothingPlan;
 use crate::engine::Matrix;
@@ -12,16 +12,16 @@ pub struct WeightBatch {
     pub rows: Vec<usize>,
     /// Source rows, ascending within a row.
     pub columns: Vec<usize>,
-    /// Weights; those of a row sum to one.
+    /// Weights; the weights of a row sum to one.
     pub weights: Vec<f64>,
 }
 
 impl SmoothingPlan {
-    /// W with one row for each target row and one column for each source row, merged places taken apart again, in
-    /// batches of about a million entries.
+    /// W with one row for each target row and one column for each source row, in batches of about a million entries. Places
+    /// that were merged are expanded to their rows.
     ///
     /// # Errors
-    /// If the engine keeps no matrix, or taking merged places apart would make it larger than the memory limit.
+    /// If the engine keeps no matrix, or the expanded matrix is larger than the memory limit.
     pub fn weights(&self) -> Result<impl Iterator<Item = WeightBatch>, Error> {
         let matrix =
             self.matrix().filter(|_| self.scene.layout.own == Own::Counts).ok_or_else(|| Error::Contradiction {
@@ -76,6 +76,6 @@ impl SmoothingPlan {
 }
 
 impl WeightBatch {
-    /// Entries after which a batch is handed on.
+    /// Entries after which a batch is returned: 24 MiB. Chosen, not measured.
     const ENOUGH: usize = 1 << 20;
 }

@@ -1,5 +1,5 @@
-//! Where things are and how far apart: σ with its unit, the metrics that the units pick, and places in the
-//! coordinates that the kernel computes with.
+//! Places and distances: σ with its unit, the metric that the unit selects, and the coordinates that the kernel
+//! computes with.
 
 mod sigma;
 mod twofold;
@@ -13,20 +13,20 @@ use serde::{Deserialize, Serialize};
 
 use twofold::ANGLES;
 
-/// Radius of the sphere in metres: the mean radius of GRS 80, as `geo`'s `Haversine` has it.
+/// Radius of the sphere in metres: the mean radius of GRS 80, the same as in `geo`'s `Haversine`.
 pub const EARTH_RADIUS: f64 = 6_371_008.8;
 
 /// How the distance between two places is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Metric {
-    /// Euclidean on this many plain axes (latitude and longitude in degrees, or index columns).
+    /// Euclidean distance on this many axes (latitude and longitude in degrees, or index columns).
     Plane(usize),
-    /// Great circle on the sphere; places are unit vectors of twice the usual precision.
+    /// Great-circle distance; places are unit vectors in double-double precision.
     Sphere,
 }
 
 impl Metric {
-    /// Axes that hold a place: the coordinates themselves, or a unit vector and its low-order part.
+    /// Numbers that store a place: its coordinates, or a unit vector and its low-order part.
     #[must_use]
     pub fn axes(self) -> usize {
         match self {
@@ -35,13 +35,13 @@ impl Metric {
         }
     }
 
-    /// Axes that span the space, which come first: those that a tree or a box looks at.
+    /// Axes that span the space; they come first. Trees and boxes use only these.
     #[must_use]
     pub fn dimensions(self) -> usize {
         self.axes().min(3)
     }
 
-    /// The factor s with `−log₂ K = s · d²`, d in the unit of the axes (radians on the sphere).
+    /// The factor s in `−log₂ K = s · d²`, with d in the unit of the axes (radians on the sphere).
     #[must_use]
     pub fn decay_scale(self, sigma: Sigma) -> f64 {
         let sigma = match self {
@@ -54,8 +54,8 @@ impl Metric {
 
 /// A place on the sphere as a unit vector: three high parts, then three low parts.
 ///
-/// Sixteen digits of a unit vector are a nanometre, too coarse for the difference of two neighbours; with
-/// the low parts the difference is right to its last digit. Poles and the date line need no special case.
+/// On the Earth, 16 digits of a unit vector resolve about a nanometre: too coarse for the difference of two close places.
+/// With the low parts the difference is correct to its last digit. Poles and the date line need no special case.
 pub(crate) fn unit_vector(latitude: f64, longitude: f64) -> [f64; 6] {
     vector(twofold::sin_cos_degrees(latitude), twofold::sin_cos_degrees(longitude))
 }
@@ -67,7 +67,7 @@ fn vector((sin_lat, cos_lat): (Twofold, Twofold), (sin_lon, cos_lon): (Twofold, 
     [x.hi + 0.0, y.hi + 0.0, sin_lat.hi + 0.0, x.lo + 0.0, y.lo + 0.0, sin_lat.lo + 0.0]
 }
 
-/// [`unit_vector`] of many places, bit for bit.
+/// [`unit_vector`] of many places, with the same bits.
 pub(crate) struct UnitVectors<'a, const A: usize> {
     pub(crate) latitudes: &'a [f64],
     pub(crate) longitudes: &'a [f64],
@@ -85,7 +85,7 @@ impl<const A: usize> WithSimd for UnitVectors<'_, A> {
             let (sin_lat, cos_lat) = twofold::sines_and_cosines(&latitudes);
             let (sin_lon, cos_lon) = twofold::sines_and_cosines(&longitudes);
             for (at, out) in out.iter_mut().enumerate() {
-                // No closures here: they would be compiled for the plainest CPU, where an exact product is a call.
+                // No closures here: they would be compiled for the baseline instruction set, where a fused multiply-add is a call.
                 let vector = vector((sin_lat.get(at), cos_lat.get(at)), (sin_lon.get(at), cos_lon.get(at)));
                 out.copy_from_slice(&vector[..A]);
             }
@@ -114,8 +114,12 @@ fn padded(few: &[f64]) -> [f64; ANGLES] {
 /// ```
 #[must_use]
 pub fn great_circle(from: (f64, f64), to: (f64, f64)) -> Metres {
-    let point = |(latitude, longitude)| Point::new(longitude, latitude);
     Metres(Haversine.distance(point(from), point(to)))
+}
+
+/// `geo` puts x, the longitude, first.
+fn point((latitude, longitude): (f64, f64)) -> Point {
+    Point::new(longitude, latitude)
 }
 
 #[cfg(test)]
@@ -123,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sphere_is_that_of_geo() {
+    fn the_radius_is_that_of_geo() {
         assert_eq!(EARTH_RADIUS, Haversine.radius());
     }
 
@@ -138,7 +142,7 @@ mod tests {
 
     #[test]
     fn neighbours_differ_by_the_right_amount() {
-        // A nanodegree of latitude is 1.7e-11 radians: plain unit vectors would keep five digits of it.
+        // A nanodegree of latitude is 1.7e-11 radians; a unit vector in plain f64 would keep five digits of it.
         let (a, b) = (unit_vector(41.65, -83.6), unit_vector(41.65 + 1e-9, -83.6));
         let chord = (0..3).map(|k| ((b[k] - a[k]) + (b[k + 3] - a[k + 3])).powi(2)).sum::<f64>().sqrt();
         let step = ((41.65 + 1e-9) - 41.65_f64).to_radians();

@@ -1,4 +1,4 @@
-//! The bandwidth σ with its unit. The unit that a user writes picks the metric.
+//! The bandwidth σ with its unit. The unit that a user writes selects the metric.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,11 +11,11 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct Metres(pub f64);
 
-/// A difference of latitude or longitude, taken as a plain number as the paper does.
+/// A difference of latitude or longitude, used as a plain number, as in the paper.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct Degrees(pub f64);
 
-/// The bandwidth σ of the kernel `exp(−d² / 2σ²)`. Its unit says how distance is measured.
+/// The bandwidth σ of the kernel `exp(−d² / 2σ²)`. Its unit selects how distance is measured.
 ///
 /// # Examples
 /// ```
@@ -31,14 +31,13 @@ pub struct Degrees(pub f64);
 pub enum Sigma {
     /// Great-circle distance on the sphere of radius [`EARTH_RADIUS`](super::EARTH_RADIUS).
     Sphere(Metres),
-    /// Euclidean distance on latitude and longitude as they stand.
+    /// Euclidean distance on latitude and longitude, both in degrees.
     LatLon(Degrees),
-    /// Euclidean distance on index columns, σ in their unit.
+    /// Euclidean distance on index columns, with σ in their unit.
     Index(f64),
 }
 
-/// Smallest and largest σ, in any unit: wide enough for every use, narrow enough that σ² neither
-/// overflows nor vanishes.
+/// Smallest and largest σ, in any unit. σ² then lies within 1e±200 and neither overflows nor underflows.
 const RANGE: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
 
 const METRES_PER_UNIT: [(&str, f64); 3] = [("km", 1000.0), ("mi", 1609.344), ("m", 1.0)];
@@ -48,7 +47,7 @@ impl Sigma {
     /// σ in metres on the sphere.
     ///
     /// # Errors
-    /// If σ is not a positive finite number of a sane size.
+    /// If σ is not between 1e-100 and 1e100.
     pub fn metres(metres: f64) -> Result<Self, Error> {
         check(metres, &format!("{metres}m")).map(|m| Self::Sphere(Metres(m)))
     }
@@ -56,7 +55,7 @@ impl Sigma {
     /// σ in degrees of latitude and longitude.
     ///
     /// # Errors
-    /// If σ is not a positive finite number of a sane size.
+    /// If σ is not between 1e-100 and 1e100.
     pub fn degrees(degrees: f64) -> Result<Self, Error> {
         check(degrees, &format!("{degrees}deg")).map(|d| Self::LatLon(Degrees(d)))
     }
@@ -64,12 +63,12 @@ impl Sigma {
     /// σ in the unit of the index columns.
     ///
     /// # Errors
-    /// If σ is not a positive finite number of a sane size.
+    /// If σ is not between 1e-100 and 1e100.
     pub fn index(sigma: f64) -> Result<Self, Error> {
         check(sigma, &sigma.to_string()).map(Self::Index)
     }
 
-    /// The number in front of the unit; metres for the sphere.
+    /// The number without its unit; metres on the sphere.
     #[must_use]
     pub fn value(self) -> f64 {
         match self {
@@ -77,15 +76,15 @@ impl Sigma {
         }
     }
 
-    /// The same unit with another number.
+    /// σ times a factor, in the same unit.
     ///
     /// # Errors
-    /// If the new σ is not a positive finite number of a sane size.
+    /// If the new σ is not between 1e-100 and 1e100.
     pub fn scaled(self, factor: f64) -> Result<Self, Error> {
         self.with_value(self.value() * factor)
     }
 
-    /// The same unit with this number in front; metres for the sphere.
+    /// Another number in the same unit; metres on the sphere.
     pub(crate) fn with_value(self, value: f64) -> Result<Self, Error> {
         match self {
             Self::Sphere(_) => Self::metres(value),
@@ -113,21 +112,24 @@ impl FromStr for Sigma {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let bad = || Error::Sigma { text: text.to_owned() };
-        let number = |digits: &str| digits.trim().parse::<f64>().map_err(|_| bad());
         let trimmed = text.trim();
         for unit in DEGREE_UNITS {
             if let Some(digits) = trimmed.strip_suffix(unit) {
-                return check(number(digits)?, text).map(|d| Self::LatLon(Degrees(d)));
+                return check(number(digits, text)?, text).map(|d| Self::LatLon(Degrees(d)));
             }
         }
         for (unit, metres) in METRES_PER_UNIT {
             if let Some(digits) = trimmed.strip_suffix(unit) {
-                return check(number(digits)? * metres, text).map(|m| Self::Sphere(Metres(m)));
+                return check(number(digits, text)? * metres, text).map(|m| Self::Sphere(Metres(m)));
             }
         }
-        check(number(trimmed)?, text).map(Self::Index)
+        check(number(trimmed, text)?, text).map(Self::Index)
     }
+}
+
+/// Parses the number in a text such as `500 m`; errors show the whole text.
+fn number(digits: &str, text: &str) -> Result<f64, Error> {
+    digits.trim().parse().map_err(|_| Error::Sigma { text: text.to_owned() })
 }
 
 #[cfg(test)]

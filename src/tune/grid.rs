@@ -8,7 +8,7 @@ use super::{Outcome, Point, SEARCH_TOLERANCE, Trial, Tuner};
 use crate::correct::Correction;
 use crate::engine::Progress;
 use crate::error::Error;
-use crate::influence::Field;
+use crate::influence::KernelSums;
 use crate::space::Sigma;
 
 impl Tuner {
@@ -27,9 +27,9 @@ impl Tuner {
         trials.expect(point.label_weight, point.correction.map_or(1.0, Correction::shrink));
         let predictions = Self::values(&trials, &Point { c: 0.0, ..*point })?;
         let row = |&sigma: &Sigma| {
-            let field = trials.prediction_field(sigma, &[&predictions])?;
-            let labels = trials.label_field(sigma, &[])?;
-            let means = trials.means(&field, 0, &labels, point.label_weight);
+            let sums = trials.prediction_sums(sigma, &[&predictions])?;
+            let labels = trials.label_sums(sigma, &[])?;
+            let means = trials.means(&sums, 0, &labels, point.label_weight);
             let mixing =
                 Mixing { measure: self.measure, predictions: &predictions, means: &means, truth: &trials.truth };
             Ok(cs.iter().map(|&c| mixing.score(c)).collect())
@@ -49,8 +49,8 @@ impl Tuner {
         let mut tried = Vec::new();
         progress.start(sigmas.len() as u64);
         for &sigma in sigmas {
-            let predictions = trials.prediction_field(sigma, &columns)?;
-            let labels = trials.label_field(sigma, &[])?;
+            let predictions = trials.prediction_sums(sigma, &columns)?;
+            let labels = trials.label_sums(sigma, &[])?;
             let each: Vec<(usize, f64)> =
                 (0..columns.len()).flat_map(|k| label_weights.iter().map(move |&weight| (k, weight))).collect();
             let points = |&(prediction, label_weight): &(usize, f64)| {
@@ -65,7 +65,7 @@ impl Tuner {
         Ok(Outcome { tried, sigmas: range })
     }
 
-    fn listed(&self, trials: &Trials, start: Point, predictions: &Field, labels: &Field) -> Vec<Point> {
+    fn listed(&self, trials: &Trials, start: Point, predictions: &KernelSums, labels: &KernelSums) -> Vec<Point> {
         let means = trials.means(predictions, start.prediction, labels, start.label_weight);
         let mixing = Mixing {
             measure: self.measure,

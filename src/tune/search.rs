@@ -10,7 +10,7 @@ use super::{Outcome, Point, Tuner};
 use crate::correct::Correction;
 use crate::engine::Progress;
 use crate::error::Error;
-use crate::influence::Field;
+use crate::influence::KernelSums;
 use crate::space::Sigma;
 use crate::span::blend;
 
@@ -43,7 +43,7 @@ struct Search<'a> {
     ends: (f64, f64),
     tried: Vec<Point>,
     /// The sums of labels at the last σ: climbing along the correct step keeps σ.
-    last_labels: Option<(Sigma, Arc<Field>)>,
+    last_labels: Option<(Sigma, Arc<KernelSums>)>,
 }
 
 impl Tuner {
@@ -77,16 +77,16 @@ impl Tuner {
         let predictions = match point.correction {
             None => trials.predictions[point.prediction].clone(),
             Some(correction) => {
-                let residuals = trials.label_field(correction.sigma(), &[point.prediction])?;
+                let residuals = trials.label_sums(correction.sigma(), &[point.prediction])?;
                 trials.corrected(point.prediction, &residuals, 1, correction.shrink())
             }
         };
         if point.c == 0.0 {
             return Ok(predictions);
         }
-        let labels = trials.label_field(point.sigma, &[])?;
-        let field = trials.prediction_field(point.sigma, &[&predictions])?;
-        let means = trials.means(&field, 0, &labels, point.label_weight);
+        let labels = trials.label_sums(point.sigma, &[])?;
+        let sums = trials.prediction_sums(point.sigma, &[&predictions])?;
+        let means = trials.means(&sums, 0, &labels, point.label_weight);
         Ok(predictions.iter().zip(means).map(|(&prediction, mean)| blend(point.c, mean, prediction)).collect())
     }
 }
@@ -98,8 +98,8 @@ impl Search<'_> {
         let residuals: Vec<usize> = if self.trials.can_correct { (0..columns.len()).collect() } else { Vec::new() };
         let mut corrections: Vec<Option<(Correction, f64)>> = vec![None; columns.len()];
         for (rung, &sigma) in ladder.iter().enumerate() {
-            let predictions = self.trials.prediction_field(sigma, &columns)?;
-            let labels = self.trials.label_field(sigma, &residuals)?;
+            let predictions = self.trials.prediction_sums(sigma, &columns)?;
+            let labels = self.trials.label_sums(sigma, &residuals)?;
             for (prediction, values) in columns.iter().enumerate() {
                 let look = Look { values, predictions: &predictions, column: prediction, labels: &labels };
                 self.look(&look, Point { prediction, ..at(sigma) })?;
@@ -134,17 +134,17 @@ impl Search<'_> {
     }
 
     /// The sums of the labels.
-    fn labels(&mut self, sigma: Sigma) -> Result<Arc<Field>, Error> {
-        if let Some((_, field)) = self.last_labels.as_ref().filter(|(known, _)| *known == sigma) {
-            return Ok(field.clone());
+    fn labels(&mut self, sigma: Sigma) -> Result<Arc<KernelSums>, Error> {
+        if let Some((_, sums)) = self.last_labels.as_ref().filter(|(known, _)| *known == sigma) {
+            return Ok(sums.clone());
         }
-        let field = Arc::new(self.trials.label_field(sigma, &[])?);
-        self.last_labels = Some((sigma, field.clone()));
-        Ok(field)
+        let sums = Arc::new(self.trials.label_sums(sigma, &[])?);
+        self.last_labels = Some((sigma, sums.clone()));
+        Ok(sums)
     }
 
     /// The best shrinkage of residuals spread by σ, and the score of predictions that are only corrected.
-    fn best_shrink(&self, prediction: usize, sigma: Sigma, labels: &Field) -> Result<(Correction, f64), Error> {
+    fn best_shrink(&self, prediction: usize, sigma: Sigma, labels: &KernelSums) -> Result<(Correction, f64), Error> {
         let score = |&shrink: &f64| {
             let corrected = self.trials.corrected(prediction, labels, 1 + prediction, shrink);
             let pairs = corrected.iter().copied().zip(self.trials.truth.iter().copied());
@@ -204,7 +204,7 @@ impl Search<'_> {
         };
         let (trials, values) = (self.trials, self.trials.predictions[prediction].as_slice());
         self.around(best.sigma, RUNG, LOOKS, |search, sigma| {
-            let predictions = trials.prediction_field(sigma, &[values])?;
+            let predictions = trials.prediction_sums(sigma, &[values])?;
             let labels = search.labels(sigma)?;
             let look = Look { values, predictions: &predictions, column: 0, labels: &labels };
             search.look(&look, Point { prediction, ..at(sigma) })
@@ -254,7 +254,7 @@ impl Search<'_> {
         sigma: Sigma,
         correction: Correction,
     ) -> Result<f64, Error> {
-        let predictions = self.trials.prediction_field(sigma, &[corrected])?;
+        let predictions = self.trials.prediction_sums(sigma, &[corrected])?;
         let labels = self.labels(sigma)?;
         let look = Look { values: corrected, predictions: &predictions, column: 0, labels: &labels };
         self.look(&look, Point { prediction, correction: Some(correction), ..at(sigma) })
@@ -277,7 +277,7 @@ impl Search<'_> {
     }
 
     fn corrected(&self, prediction: usize, correction: Correction) -> Result<Vec<f64>, Error> {
-        let residuals = self.trials.label_field(correction.sigma(), &[prediction])?;
+        let residuals = self.trials.label_sums(correction.sigma(), &[prediction])?;
         Ok(self.trials.corrected(prediction, &residuals, 1, correction.shrink()))
     }
 
@@ -293,7 +293,7 @@ impl Search<'_> {
     fn climb_shrink(&mut self, prediction: usize, factor: f64) -> Result<(), Error> {
         let Some((best, correction)) = self.corrected_leader(prediction) else { return Ok(()) };
         let (trials, middle) = (self.trials, correction.shrink());
-        let residuals = trials.label_field(correction.sigma(), &[prediction])?;
+        let residuals = trials.label_sums(correction.sigma(), &[prediction])?;
         climb(middle / factor, middle * factor, LOOKS_A_ROUND, |shrink| {
             self.progress.advance(1);
             let correction = Correction::new(correction.sigma(), tidy(shrink))?;
@@ -314,9 +314,9 @@ impl Search<'_> {
 /// What a look at one σ sees: a column of predictions and the sums around its rows.
 struct Look<'a> {
     values: &'a [f64],
-    predictions: &'a Field,
+    predictions: &'a KernelSums,
     column: usize,
-    labels: &'a Field,
+    labels: &'a KernelSums,
 }
 
 /// A point that is only a σ so far.

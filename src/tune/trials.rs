@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::correct::{LabelledRows, one_for_each};
 use crate::engine::EngineOptions;
 use crate::error::Error;
-use crate::influence::{Field, Influence};
+use crate::influence::{Influence, KernelSums};
 use crate::points::Places;
 use crate::scene::Own;
 use crate::space::Sigma;
@@ -176,28 +176,28 @@ impl Trials {
     }
 
     /// The sums of columns of predictions.
-    pub(super) fn prediction_field(&self, sigma: Sigma, columns: &[&[f64]]) -> Result<Field, Error> {
-        self.field(|part| {
+    pub(super) fn prediction_sums(&self, sigma: Sigma, columns: &[&[f64]]) -> Result<KernelSums, Error> {
+        self.sums(|part| {
             let columns: Vec<Vec<f64>> =
                 columns.iter().map(|values| self.in_units(&values[part.rows.clone()])).collect();
             let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-            part.among_predictions.field(sigma, &columns, 0.0, &self.options)
+            part.among_predictions.sums(sigma, &columns, 0.0, &self.options)
         })
     }
 
     /// The sums of the labels, then of the residuals of the listed predictions; nothing where there are no labels.
-    pub(super) fn label_field(&self, sigma: Sigma, residuals: &[usize]) -> Result<Field, Error> {
-        self.field(|part| {
-            let Some(influence) = &part.among_labels else { return Ok(Field::default()) };
+    pub(super) fn label_sums(&self, sigma: Sigma, residuals: &[usize]) -> Result<KernelSums, Error> {
+        self.sums(|part| {
+            let Some(influence) = &part.among_labels else { return Ok(KernelSums::default()) };
             let columns = std::iter::once(part.labels.as_slice())
                 .chain(residuals.iter().map(|&k| part.residuals[k].as_slice()))
                 .collect::<Vec<_>>();
-            influence.field(sigma, &columns, self.beside_labels, &self.options)
+            influence.sums(sigma, &columns, self.beside_labels, &self.options)
         })
     }
 
-    fn field(&self, of: impl Fn(&Part) -> Result<Field, Error>) -> Result<Field, Error> {
-        let mut all = Field::default();
+    fn field(&self, of: impl Fn(&Part) -> Result<KernelSums, Error>) -> Result<KernelSums, Error> {
+        let mut all = KernelSums::default();
         for part in &self.parts {
             all.append(of(part)?);
         }
@@ -205,7 +205,7 @@ impl Trials {
     }
 
     /// The average at each row: predictions with weight one, labels with theirs.
-    pub(super) fn means(&self, predictions: &Field, column: usize, labels: &Field, weight: f64) -> Vec<f64> {
+    pub(super) fn means(&self, predictions: &KernelSums, column: usize, labels: &KernelSums, weight: f64) -> Vec<f64> {
         let labelled = weight > 0.0 && !labels.mass.is_empty();
         let mean = |row: usize| {
             let (mut value, mut mass) = (predictions.value_at(column, row), predictions.mass_at(row));
@@ -219,7 +219,7 @@ impl Trials {
     }
 
     /// Predictions corrected by a column of a label field, shrunk.
-    pub(super) fn corrected(&self, prediction: usize, labels: &Field, column: usize, shrink: f64) -> Vec<f64> {
+    pub(super) fn corrected(&self, prediction: usize, labels: &KernelSums, column: usize, shrink: f64) -> Vec<f64> {
         let correct = |(row, value)| value + self.scale() * labels.shrunk(column, row, shrink);
         self.predictions[prediction].iter().enumerate().map(correct).collect()
     }

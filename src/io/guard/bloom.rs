@@ -7,7 +7,7 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use super::format::BLOOM_FILTER;
 use super::thrift::{Thrift, Visitor};
-use crate::io::budget::{Budget, Taken};
+use crate::io::budget::{Budget, Reservation};
 use crate::io::file::PositionedFile;
 
 /// Bytes of a header at most, as in the Parquet crate.
@@ -30,7 +30,7 @@ impl<'a> BloomFilters<'a> {
     }
 
     /// The filter of a column, if it has one to be kept, and the memory for it.
-    pub(in crate::io) fn read(&mut self, chunk: &ColumnChunkMetaData) -> Option<(Sbbf, Taken)> {
+    pub(in crate::io) fn read(&mut self, chunk: &ColumnChunkMetaData) -> Option<(Sbbf, Reservation)> {
         let size = self.size(chunk)?;
         self.left = self.left.checked_sub(size)?;
         // As it stands in the file, and once more as numbers.
@@ -44,7 +44,7 @@ impl<'a> BloomFilters<'a> {
         let start = u64::try_from(chunk.bloom_filter_offset()?).ok()?;
         let look = self.file.len().checked_sub(start)?.min(LONGEST_HEADER);
         let bytes = self.file.get_bytes(start, look as usize).ok()?;
-        let (mut thrift, mut claims) = (Thrift::new(&bytes), Claims::default());
+        let (mut thrift, mut claims) = (Thrift::new(&bytes), BloomClaims::default());
         thrift.structure(BLOOM_FILTER, &mut claims).ok()?;
         let bits = u64::try_from(claims.bytes).ok().filter(|bits| *bits > 0 && bits % BLOCK == 0)?;
         let size = (bytes.len() - thrift.left()) as u64 + bits;
@@ -54,11 +54,11 @@ impl<'a> BloomFilters<'a> {
 
 /// What a header says.
 #[derive(Default)]
-struct Claims {
+struct BloomClaims {
     bytes: i64,
 }
 
-impl Visitor for Claims {
+impl Visitor for BloomClaims {
     fn number(&mut self, name: &'static str, value: i64) {
         if name == "bytes" {
             // The crate cuts numbers to 32 bits.

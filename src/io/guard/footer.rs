@@ -67,7 +67,7 @@ const CODECS: std::ops::RangeInclusive<i64> = 0..=7;
 /// What a footer holds, in numbers.
 #[derive(Default)]
 struct Footer {
-    schema: Tree,
+    schema: SchemaTree,
     row_groups: usize,
     /// Elements of the schema, columns of row groups.
     structs: u64,
@@ -109,7 +109,7 @@ impl Visitor for Footer {
 
 /// The schema: a tree, written as a list in which every element says how many children follow.
 #[derive(Default)]
-struct Tree {
+struct SchemaTree {
     elements: usize,
     /// Children of the element being walked over.
     children: i64,
@@ -120,7 +120,7 @@ struct Tree {
     is_sound: bool,
 }
 
-impl Tree {
+impl SchemaTree {
     fn start(&mut self, elements: usize) {
         self.elements = elements;
         self.is_sound = true;

@@ -17,7 +17,7 @@ const MOST: u64 = 1 << 24;
 
 /// What a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PageKind {
     Data,
     DataV2,
     Dictionary,
@@ -27,7 +27,7 @@ pub(super) enum Kind {
 /// What a header claims of its page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
-    pub(super) kind: Kind,
+    pub(super) kind: PageKind,
     /// Where the page begins in the file.
     pub(super) start: u64,
     /// Bytes in the file.
@@ -64,7 +64,7 @@ impl Headers {
         loop {
             let bytes = self.look(size)?;
             let mut thrift = Thrift::new(&bytes);
-            let mut claims = Claims::default();
+            let mut claims = HeaderClaims::default();
             match thrift.structure(PAGE, &mut claims) {
                 Ok(()) => {
                     let start = self.at + (bytes.len() - thrift.left()) as u64;
@@ -100,7 +100,7 @@ fn nonsense(at: u64) -> ParquetError {
 
 /// What the fields of a header say.
 #[derive(Default)]
-struct Claims {
+struct HeaderClaims {
     kind: Option<i64>,
     packed: Option<i64>,
     unpacked: Option<i64>,
@@ -113,7 +113,7 @@ struct Claims {
     is_large: bool,
 }
 
-impl Visitor for Claims {
+impl Visitor for HeaderClaims {
     fn number(&mut self, name: &'static str, value: i64) {
         // The crate cuts numbers to 32 bits.
         self.is_large |= i32::try_from(value).is_err() && !name.is_empty();
@@ -137,14 +137,14 @@ impl Visitor for Claims {
     }
 }
 
-impl Claims {
+impl HeaderClaims {
     /// The header that begins a page at `start`, if it makes sense.
     fn header(&self, start: u64) -> Option<Header> {
         let kind = match (self.kind?, self.details.as_slice()) {
-            (0, ["data"]) => Kind::Data,
-            (1, [] | ["index"]) => Kind::Index,
-            (2, ["dictionary"]) => Kind::Dictionary,
-            (3, ["data v2"]) => Kind::DataV2,
+            (0, ["data"]) => PageKind::Data,
+            (1, [] | ["index"]) => PageKind::Index,
+            (2, ["dictionary"]) => PageKind::Dictionary,
+            (3, ["data v2"]) => PageKind::DataV2,
             _ => return None,
         };
         let header = Header {

@@ -12,7 +12,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::ColumnDescriptor;
 
-use super::header::{FIRST_LOOK, Header, Headers, Kind};
+use super::header::{FIRST_LOOK, Header, Headers, PageKind};
 use super::{delta, levels, unpack};
 use crate::io::file::{Cursor, PositionedFile};
 
@@ -57,7 +57,7 @@ impl CheckedPages {
             self.ahead = self.headers.next()?;
             match &self.ahead {
                 // Nobody wants these.
-                Some(Header { kind: Kind::Index, .. }) => self.skip_next_page()?,
+                Some(Header { kind: PageKind::Index, .. }) => self.skip_next_page()?,
                 Some(_) => {}
                 None => break,
             }
@@ -157,7 +157,7 @@ impl PageReader for CheckedPages {
         let metadata = |header: Header| PageMetadata {
             num_rows: None,
             num_levels: Some(header.values as usize),
-            is_dict: header.kind == Kind::Dictionary,
+            is_dict: header.kind == PageKind::Dictionary,
         };
         Ok(self.peek()?.map(metadata))
     }

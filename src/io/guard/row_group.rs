@@ -11,7 +11,7 @@ use super::pages::OneChunk;
 use super::survey::Chunk;
 use super::{OTHER_CODECS, ours};
 use crate::error::Error;
-use crate::io::budget::{Budget, Taken};
+use crate::io::budget::{Budget, Reservation};
 use crate::io::input::ParquetFile;
 use crate::io::shortened;
 
@@ -22,7 +22,7 @@ pub(in crate::io) struct Surveyed<'a> {
     /// Rows to read at a time.
     pub(in crate::io) batch: usize,
     room: u64,
-    _taken: [Taken; 2],
+    _taken: [Reservation; 2],
 }
 
 /// Bytes that a row takes beside its values while it is read: levels, offsets, and the value as it was converted.

@@ -5,7 +5,7 @@ use parquet::column::page::Page;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ColumnChunkMetaData;
 
-use super::header::{Header, Headers, Kind};
+use super::header::{Header, Headers, PageKind};
 use super::pages::CheckedPages;
 use super::unpack;
 use crate::error::bytes;
@@ -44,12 +44,12 @@ impl Chunk<'_> {
             self.check(&header)?;
             let page = header.packed + 2 * header.unpacked + unpack::window(self.metadata.compression());
             match header.kind {
-                Kind::Index => continue,
-                Kind::Dictionary => {
+                PageKind::Index => continue,
+                PageKind::Dictionary => {
                     self.check_dictionary(&header, is_first)?;
                     dictionary = page + 16 * header.values;
                 }
-                Kind::Data | Kind::DataV2 => {
+                PageKind::Data | PageKind::DataV2 => {
                     survey.values += header.values;
                     survey.value = survey.value.max(self.largest_value(&header));
                     // Lengths of text are unpacked at once, twice four bytes each.
@@ -65,7 +65,8 @@ impl Chunk<'_> {
     /// The longest text in the dictionary, if there is one: every value may be that.
     pub(super) fn longest_in_dictionary(&self) -> Result<u64, ParquetError> {
         let first = self.headers().next()?;
-        if self.metadata.column_type() != Type::BYTE_ARRAY || first.is_none_or(|page| page.kind != Kind::Dictionary) {
+        if self.metadata.column_type() != Type::BYTE_ARRAY || first.is_none_or(|page| page.kind != PageKind::Dictionary)
+        {
             return Ok(0);
         }
         match self.pages()?.next().transpose()? {

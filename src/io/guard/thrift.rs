@@ -14,20 +14,20 @@ type Walk<T> = Result<T, Broken>;
 
 /// What a field holds.
 #[derive(Debug)]
-pub(super) enum Shape {
+pub(super) enum FieldType {
     Flag,
     Byte,
     /// Of 16, 32 or 64 bits: all are written alike.
     Integer,
     Double,
     Bytes,
-    List(&'static Shape),
-    Struct(&'static [Field]),
+    List(&'static FieldType),
+    Struct(&'static [FieldSpec]),
 }
 
 /// A field of a struct: its number, its name for the visitor, and what it holds.
 #[derive(Debug)]
-pub(super) struct Field(pub(super) i16, pub(super) &'static str, pub(super) Shape);
+pub(super) struct FieldSpec(pub(super) i16, pub(super) &'static str, pub(super) FieldType);
 
 /// Hears what is there.
 pub(super) trait Visitor {
@@ -61,11 +61,11 @@ impl<'a> Thrift<'a> {
     }
 
     /// Walks over a struct with these fields, in the order of their numbers as every writer has them.
-    pub(super) fn structure(&mut self, fields: &[Field], visitor: &mut dyn Visitor) -> Walk<()> {
+    pub(super) fn structure(&mut self, fields: &[FieldSpec], visitor: &mut dyn Visitor) -> Walk<()> {
         let mut last = 0;
         while let Some((id, kind)) = self.field(last)? {
-            match fields.iter().find(|Field(known, ..)| *known == id) {
-                Some(Field(_, name, shape)) => self.value(name, shape, kind, visitor)?,
+            match fields.iter().find(|FieldSpec(known, ..)| *known == id) {
+                Some(FieldSpec(_, name, shape)) => self.value(name, shape, kind, visitor)?,
                 None => self.skip(kind, MOST_UNKNOWN_LEVELS)?,
             }
             last = id;
@@ -73,21 +73,21 @@ impl<'a> Thrift<'a> {
         Ok(())
     }
 
-    fn value(&mut self, name: &'static str, shape: &Shape, kind: u8, visitor: &mut dyn Visitor) -> Walk<()> {
+    fn value(&mut self, name: &'static str, shape: &FieldType, kind: u8, visitor: &mut dyn Visitor) -> Walk<()> {
         match (shape, kind) {
-            (Shape::Flag, 1 | 2) => visitor.number(name, i64::from(kind == 1)),
-            (Shape::Byte, 3) => visitor.number(name, i64::from(self.byte()? as i8)),
-            (Shape::Integer, 4..=6) => visitor.number(name, self.integer()?),
-            (Shape::Double, 7) => drop(self.take(8)?),
-            (Shape::Bytes, 8) => self.skip_bytes()?,
-            (Shape::List(element), 9) => {
+            (FieldType::Flag, 1 | 2) => visitor.number(name, i64::from(kind == 1)),
+            (FieldType::Byte, 3) => visitor.number(name, i64::from(self.byte()? as i8)),
+            (FieldType::Integer, 4..=6) => visitor.number(name, self.integer()?),
+            (FieldType::Double, 7) => drop(self.take(8)?),
+            (FieldType::Bytes, 8) => self.skip_bytes()?,
+            (FieldType::List(element), 9) => {
                 let (kind, size) = self.list()?;
                 visitor.list(name, size);
                 for _ in 0..size {
                     self.value(name, element, kind, visitor)?;
                 }
             }
-            (Shape::Struct(fields), 12) => {
+            (FieldType::Struct(fields), 12) => {
                 visitor.structure(name);
                 self.structure(fields, visitor)?;
             }
@@ -188,7 +188,8 @@ mod tests {
     use super::*;
 
     fn walk(bytes: &[u8]) -> Walk<()> {
-        let fields = [Field(1, "number", Shape::Integer), Field(2, "list", Shape::List(&Shape::Integer))];
+        let fields =
+            [FieldSpec(1, "number", FieldType::Integer), FieldSpec(2, "list", FieldType::List(&FieldType::Integer))];
         Thrift::new(bytes).structure(&fields, &mut ())
     }
 

@@ -22,7 +22,7 @@ use crate::job::table::Table;
 use crate::partition::{Blueprint, Census, Checksums, Partition, Role, RowHashes};
 use crate::points::Places;
 use crate::report::number;
-use crate::score::Tally;
+use crate::score::ScoreTally;
 use crate::smoother::Smoother;
 
 /// Below this there is no point: buffers and counts alone take as much.
@@ -300,7 +300,7 @@ impl Streamed<'_> {
         let mut scores = Vec::new();
         // One column after the other: what is known of many need not be at hand at once.
         for (k, prediction) in self.inputs.predictions.iter().enumerate() {
-            let [mut before, mut after] = <[Tally; 2]>::default();
+            let [mut before, mut after] = <[ScoreTally; 2]>::default();
             for part in self.parts(&self.inputs.test) {
                 let rows = part.first_row()..part.first_row() + part.rows();
                 let columns = match part.numbers(&[label, prediction]) {
