@@ -27,21 +27,15 @@ pub(super) struct PositionedFile {
 
 impl PositionedFile {
     pub(super) fn open(path: &Path) -> std::result::Result<Self, Error> {
-        let cannot_read = |source| Error::Io {
-            action: "cannot read",
-            path: path.to_owned(),
-            source,
-            hint: "check the path and its permissions",
-        };
         // Checked first: opening a pipe would wait for a writer.
-        if !std::fs::metadata(path).map_err(cannot_read)?.is_file() {
+        if !std::fs::metadata(path).map_err(|source| cannot_read(path, source))?.is_file() {
             return Err(Error::File {
                 path: path.to_owned(),
                 problem: "is not a regular file".to_owned(),
                 hint: "copy the data into a file first: files are read by position".to_owned(),
             });
         }
-        Self::of(File::open(path)).map_err(cannot_read)
+        Self::of(File::open(path)).map_err(|source| cannot_read(path, source))
     }
 
     fn of(opened: io::Result<File>) -> io::Result<Self> {
@@ -92,6 +86,10 @@ impl PositionedFile {
             ))),
         }
     }
+}
+
+fn cannot_read(path: &Path, source: io::Error) -> Error {
+    Error::Io { action: "cannot read", path: path.to_owned(), source, hint: "check the path and its permissions" }
 }
 
 impl Length for PositionedFile {

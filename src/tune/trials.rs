@@ -196,7 +196,7 @@ impl Trials {
         })
     }
 
-    fn field(&self, of: impl Fn(&Part) -> Result<KernelSums, Error>) -> Result<KernelSums, Error> {
+    fn sums(&self, of: impl Fn(&Part) -> Result<KernelSums, Error>) -> Result<KernelSums, Error> {
         let mut all = KernelSums::default();
         for part in &self.parts {
             all.append(of(part)?);
@@ -218,7 +218,7 @@ impl Trials {
         (0..self.truth.len()).into_par_iter().map(mean).collect()
     }
 
-    /// Predictions corrected by a column of a label field, shrunk.
+    /// Predictions corrected by a column of label sums, shrunk.
     pub(super) fn corrected(&self, prediction: usize, labels: &KernelSums, column: usize, shrink: f64) -> Vec<f64> {
         let correct = |(row, value)| value + self.scale() * labels.shrunk(column, row, shrink);
         self.predictions[prediction].iter().enumerate().map(correct).collect()

@@ -1,6 +1,6 @@
-//! The Arrow schema that writers embed beside Parquet's own. Its format lets parts be shared, of which everybody who reads it
-//! makes copies: a name of a megabyte for each of a thousand columns takes a megabyte in the file and a thousand here. Writers
-//! repeat in it what pairs of keys and values the file has, and a reader of it would hold them once more.
+//! The Arrow schema that writers embed beside Parquet's own. It is a flatbuffer, in which parts can be shared, but every reader
+//! copies them: one name of a megabyte, shared by a thousand columns, takes a megabyte in the file and a gigabyte in memory.
+//! Writers also repeat the file's key-value pairs in it, which a reader would then hold twice.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -19,32 +19,31 @@ use super::ours;
 use crate::error::Error;
 use crate::io::budget::Budget;
 
-/// How many times as long a schema may be without shared parts. Writers share the layouts of its tables: measured less than
-/// twice (2026-11-18).
+/// By how much a schema may grow if shared parts are copied. Writers share only the layouts of its tables: measured growth is
+/// less than twofold (2026-11-18).
 const MOST_SHARED: usize = 4;
 
-/// What is before the schema: a mark, and its length.
+/// What precedes the schema: a continuation marker, and its length.
 const MARK: [u8; 4] = [0xff; 4];
 const MARK_AND_LENGTH: usize = 8;
 
-/// Metadata without the pairs of keys and values, and those pairs. The Arrow schema stays where the crate looks for it, without
-/// what it repeats of the pairs; among them its value is left out.
+/// Splits the key-value pairs from the metadata. The Arrow schema stays in the metadata, where the crate looks for it, but
+/// without the pairs that it repeats. Among the returned pairs it has no value.
 pub(super) fn separate(
     path: &Path,
     metadata: ParquetMetaData,
     budget: &Budget,
 ) -> Result<(ParquetMetaData, Vec<KeyValue>), ParquetError> {
-    let what = || format!("reading the metadata of {}", path.display());
     let pairs = metadata.file_metadata().key_value_metadata().map_or(&[][..], Vec::as_slice);
-    let _copies = budget.take(size(pairs.iter().filter(|pair| !is_schema(pair))), what).map_err(ours)?;
+    let _copies =
+        budget.take(size(pairs.iter().filter(|pair| !is_schema(pair))), || reading_metadata(path)).map_err(ours)?;
     let mut embedded = None;
     for schema in pairs.iter().filter(|pair| is_schema(pair)).filter_map(|pair| pair.value.as_deref()) {
-        let mut room = budget.take(0, what).map_err(ours)?;
-        let parsed = parse(schema, |bytes| room.grow(bytes, what).map_err(ours))?;
+        let mut room = budget.take(0, || reading_metadata(path)).map_err(ours)?;
+        let parsed = parse(schema, |bytes| room.grow(bytes, || reading_metadata(path)).map_err(ours))?;
         embedded = Some(without_repeated(schema, parsed, pairs, path)?);
     }
-    let kept = |pair: &KeyValue| if is_schema(pair) { KeyValue::new(pair.key.clone(), None) } else { pair.clone() };
-    let kept = pairs.iter().map(kept).collect();
+    let kept = pairs.iter().map(without_schema).collect();
     let file = metadata.file_metadata();
     let schema = embedded.map(|schema| vec![KeyValue::new(ARROW_SCHEMA_META_KEY.to_owned(), schema)]);
     let file = FileMetaData::new(
@@ -59,33 +58,42 @@ pub(super) fn separate(
     Ok((ParquetMetaDataBuilder::new(file).set_row_groups(groups).build(), kept))
 }
 
+fn reading_metadata(path: &Path) -> String {
+    format!("reading the metadata of {}", path.display())
+}
+
 fn is_schema(pair: &KeyValue) -> bool {
     pair.key == ARROW_SCHEMA_META_KEY
 }
 
-/// Bytes that pairs take.
+/// The pair; without its value if that is the Arrow schema.
+fn without_schema(pair: &KeyValue) -> KeyValue {
+    if is_schema(pair) { KeyValue::new(pair.key.clone(), None) } else { pair.clone() }
+}
+
+/// Memory of key-value pairs in bytes.
 pub(in crate::io) fn size<'a>(pairs: impl IntoIterator<Item = &'a KeyValue>) -> u64 {
     let one = |pair: &KeyValue| pair.key.capacity() + pair.value.as_ref().map_or(0, String::capacity);
     pairs.into_iter().map(|pair| (size_of::<KeyValue>() + one(pair)) as u64).sum()
 }
 
-/// A schema, if it is one and shares no more than writers do; `grow` takes memory.
+/// Parses a schema, and refuses one with more shared parts than writers produce. `grow` reserves memory.
 fn parse(schema: &str, mut grow: impl FnMut(u64) -> Result<(), ParquetError>) -> Result<Schema, ParquetError> {
     grow(schema.len() as u64)?;
     let bytes = decode(schema);
     let parsed = match shared(&bytes) {
         Some(times) => {
-            // Its texts, and what it is written to once more.
+            // The parsed schema, and its encoding without repeated pairs.
             grow(times as u64 * 2 * bytes.len() as u64)?;
             root_as_message_with_opts(&limits(&bytes, times), message(&bytes)).ok()
         }
         None => None,
     };
     let schema = parsed.and_then(|message| message.header_as_schema()).map(fb_to_schema);
-    schema.ok_or_else(|| ParquetError::General("the Arrow schema in it makes no sense".to_owned()))
+    schema.ok_or_else(|| ParquetError::General("its embedded Arrow schema is invalid".to_owned()))
 }
 
-/// A schema without metadata that the pairs hold, too: readers prefer those.
+/// The schema without metadata that are also among the pairs, which readers prefer.
 fn without_repeated(schema: &str, mut parsed: Schema, pairs: &[KeyValue], path: &Path) -> Result<String, ParquetError> {
     let shorter = if parsed.metadata.is_empty() {
         schema.to_owned()
@@ -99,7 +107,7 @@ fn without_repeated(schema: &str, mut parsed: Schema, pairs: &[KeyValue], path: 
         let most = readable.max_tables;
         return Err(ours(Error::File {
             path: path.to_owned(),
-            problem: format!("the Arrow schema in it has more than {most} parts: columns, types and pairs of metadata"),
+            problem: format!("its Arrow schema has more than {most} parts: columns, types and pairs of metadata"),
             hint: "write it again with fewer of them, or without an Arrow schema".to_owned(),
         }));
     }
@@ -110,13 +118,13 @@ fn decode(schema: &str) -> Vec<u8> {
     BASE64_STANDARD.decode(schema).unwrap_or_default()
 }
 
-/// The message behind what may stand before it.
+/// The message without its marker and length, which old writers omit.
 fn message(bytes: &[u8]) -> &[u8] {
     let start = if bytes.starts_with(&MARK) { MARK_AND_LENGTH } else { 0 };
     bytes.get(start..).unwrap_or_default()
 }
 
-/// How many times as long a schema is without shared parts, if it is one and shares no more than it may.
+/// By how much a schema grows if shared parts are copied; `None` if it is invalid or grows too much.
 fn shared(bytes: &[u8]) -> Option<usize> {
     (1..=MOST_SHARED).find(|&times| root_as_message_with_opts(&limits(bytes, times), message(bytes)).is_ok())
 }
@@ -134,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schemas_of_writers_need_half_of_what_they_may() {
+    fn schemas_of_writers_grow_by_at_most_half_the_limit() {
         let list = DataType::List(Field::new("item", DataType::Int8, true).into());
         let key = DataType::Dictionary(DataType::Int8.into(), DataType::Utf8.into());
         let point = DataType::Struct(vec![Field::new("x", DataType::Float64, false)].into());
@@ -146,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_schema() {
+    fn invalid_schemas_are_refused() {
         for schema in ["", "////", "no base64!", "AAAA"] {
             assert!(shared(&decode(schema)).is_none(), "{schema}");
         }

@@ -1,5 +1,5 @@
-//! Bloom filters. We do not look into them, but copy them to the output. A file may let all of its columns share a large one,
-//! of which every copy would take room: what makes no sense or does not fit is left out, the rows are as right without.
+//! Bloom filters, which are copied to the output but not used. In a malicious file all columns may share a large one, and each
+//! copy would take memory. A filter that is invalid or does not fit is left out: the output is correct without it.
 
 use parquet::bloom_filter::Sbbf;
 use parquet::file::metadata::ColumnChunkMetaData;
@@ -10,17 +10,17 @@ use super::thrift::{Thrift, Visitor};
 use crate::io::budget::{Budget, Reservation};
 use crate::io::file::PositionedFile;
 
-/// Bytes of a header at most, as in the Parquet crate.
+/// The longest header in bytes, as in the Parquet crate.
 const LONGEST_HEADER: u64 = 20;
 
-/// Bytes of which a filter has one or many times as many.
+/// Bytes of a block; a filter consists of whole blocks.
 const BLOCK: u64 = 32;
 
 /// The Bloom filters of a file.
 pub(in crate::io) struct BloomFilters<'a> {
     file: &'a PositionedFile,
     budget: &'a Budget,
-    /// Bytes of the file that are not those of filters given so far: when none are left, some were given before.
+    /// Bytes of the file minus those of all filters read so far: if it would get negative, some filters are shared.
     left: u64,
 }
 
@@ -29,17 +29,17 @@ impl<'a> BloomFilters<'a> {
         Self { file, budget, left: file.len() }
     }
 
-    /// The filter of a column, if it has one to be kept, and the memory for it.
+    /// The filter of a column and the memory reserved for it; `None` if there is none or it is left out.
     pub(in crate::io) fn read(&mut self, chunk: &ColumnChunkMetaData) -> Option<(Sbbf, Reservation)> {
         let size = self.size(chunk)?;
         self.left = self.left.checked_sub(size)?;
-        // As it stands in the file, and once more as numbers.
+        // The bytes of the file, and the parsed filter.
         let taken = self.budget.take(2 * size, || "copying Bloom filters".to_owned()).ok()?;
         let filter = Sbbf::read_from_column_chunk(chunk, self.file).ok()??;
         Some((filter, taken))
     }
 
-    /// Bytes of a filter with its header, if both make sense.
+    /// Bytes of a filter with its header, if both are valid.
     fn size(&self, chunk: &ColumnChunkMetaData) -> Option<u64> {
         let start = u64::try_from(chunk.bloom_filter_offset()?).ok()?;
         let look = self.file.len().checked_sub(start)?.min(LONGEST_HEADER);
@@ -52,7 +52,7 @@ impl<'a> BloomFilters<'a> {
     }
 }
 
-/// What a header says.
+/// The fields of a header.
 #[derive(Default)]
 struct BloomClaims {
     bytes: i64,
@@ -61,7 +61,7 @@ struct BloomClaims {
 impl Visitor for BloomClaims {
     fn number(&mut self, name: &'static str, value: i64) {
         if name == "bytes" {
-            // The crate cuts numbers to 32 bits.
+            // The crate truncates numbers to 32 bits.
             self.bytes = i32::try_from(value).map_or(0, i64::from);
         }
     }

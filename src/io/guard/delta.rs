@@ -1,5 +1,5 @@
-//! Lengths of text, packed as differences. The crate makes room for as many as the page's own count says, which may be
-//! anything: it must not be more than the page has values.
+//! Checks delta-encoded lengths of text. The Parquet crate allocates memory for the count in the data, which may be any
+//! number; it must not exceed the number of values of the page.
 
 use super::thrift::{Broken, Thrift};
 
@@ -9,7 +9,7 @@ pub(super) fn is_sound(page: &[u8], streams: usize, values: u64) -> bool {
     (0..streams).all(|_| stream(rest, values).is_ok_and(|end| rest.get(end..).map(|after| rest = after).is_some()))
 }
 
-/// Where a list of lengths ends, as the crate finds it.
+/// The end of a list of lengths, computed as the crate does.
 fn stream(bytes: &[u8], most: u64) -> Result<usize, Broken> {
     let mut numbers = Thrift::new(bytes);
     let (block, parts, values) = (numbers.varint()?, numbers.varint()?, numbers.varint()?);
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_without_values_do_not_go_on_for_ever() {
+    fn empty_parts_end_the_loop() {
         assert!(!is_sound(&[1, 4, 3, 0, 0, 0, 0, 0, 0], 1, 3));
         assert!(!is_sound(&[0x80, 1, 0, 3, 0, 0], 1, 3));
     }

@@ -1,5 +1,5 @@
-//! The footer, looked over before the Parquet crate parses it: the crate follows the schema by recursion and makes room
-//! for as many row groups and children as are claimed.
+//! Checks the footer before the Parquet crate parses it. The crate follows the schema by recursion, and allocates memory for
+//! as many row groups and children as the footer claims.
 
 use std::path::Path;
 
@@ -8,74 +8,82 @@ use super::thrift::{Broken, Thrift, Visitor};
 use crate::error::Error;
 use crate::io::{DAMAGED, shortened};
 
-/// Levels of nesting that a schema may have; lists take two each. Threads of 2 MiB of stack bear 300 levels and not 400,
-/// some have less stack (2026-11-18).
+/// The deepest nesting of a schema; a list takes two levels. A thread with 2 MiB of stack handles 300 levels but not 400
+/// (2026-11-18), and some threads have a smaller stack.
 const MOST_LEVELS: usize = 100;
 
-/// Row groups that the Parquet crate can number.
+/// The most row groups that the Parquet crate can number.
 pub(in crate::io) const MOST_ROW_GROUPS: usize = i16::MAX as usize;
 
-/// Bytes that a column of a row group or an element of the schema takes once it is parsed. Measured:
-/// 430 for each of 200 000 columns with statistics (2026-11-18); half as much again, since a limit is a promise.
+/// Bytes of a parsed column chunk or schema element. Measured: 430 for each of 200,000 columns with statistics (2026-11-18).
+/// Half as much again, so that the memory limit holds in any case.
 const BYTES_PER_STRUCT: u64 = 640;
 
-/// Bytes that a pair of key and value takes beside its texts: 48, twice that while the list grows, and room for short texts.
+/// Bytes of a key-value pair beside its texts: 48, twice that while the list grows, and 64 for the allocations of short texts.
 const BYTES_PER_PAIR: u64 = 160;
 
-/// Bytes for each number in a list, which may take one in the footer.
+/// Bytes of a parsed number in a list. In the footer it takes as little as one byte.
 const BYTES_PER_NUMBER: u64 = 8;
 
-/// Refuses a footer that the crate would choke on; gives the bytes that it takes once it is parsed.
+/// Refuses a footer that the Parquet crate cannot handle. Returns the bytes that the parsed footer takes.
 pub(super) fn check(path: &Path, bytes: &[u8]) -> Result<u64, Error> {
     let mut footer = Footer::default();
     let walked = Thrift::new(bytes).structure(FILE, &mut footer);
-    let refuse = |problem: String, hint: &str| {
-        Err(Error::File { path: path.to_owned(), problem: shortened(&problem, 300), hint: hint.to_owned() })
-    };
-    if footer.is_encrypted {
-        return refuse("is encrypted".to_owned(), NO_KEYS);
-    }
-    match walked {
-        Err(Broken::Short) => return refuse("its footer ends too soon".to_owned(), DAMAGED),
-        Err(Broken::Nonsense) => return refuse("its footer makes no sense".to_owned(), DAMAGED),
-        Ok(()) => footer.schema.close(),
-    }
-    if footer.row_groups > MOST_ROW_GROUPS {
-        let problem = format!("has {} row groups, more than {MOST_ROW_GROUPS}", footer.row_groups);
-        return refuse(problem, "write it again with larger row groups");
-    }
-    if footer.schema.deepest > MOST_LEVELS {
-        let problem = format!("its columns are nested {} levels deep, more than {MOST_LEVELS}", footer.schema.deepest);
-        return refuse(problem, "write it again without the nested columns");
-    }
-    if !footer.schema.is_sound {
-        return refuse("its schema makes no sense".to_owned(), DAMAGED);
-    }
-    if let Some(codec) = footer.unknown_codec {
-        return refuse(format!("is compressed with codec {codec}, which is unknown"), super::OTHER_CODECS);
+    footer.schema.close();
+    if let Some((problem, hint)) = footer.problem(walked) {
+        let (path, problem) = (path.to_owned(), shortened(&problem, 300));
+        return Err(Error::File { path, problem, hint: hint.to_owned() });
     }
     let structs = footer.structs * BYTES_PER_STRUCT + footer.pairs * BYTES_PER_PAIR;
     Ok(bytes.len() as u64 + structs + footer.numbers * BYTES_PER_NUMBER)
 }
 
-/// What to do about an encrypted file.
-pub(super) const NO_KEYS: &str = "write it again without encryption: there is no way to give a key";
+/// The hint for an encrypted file.
+pub(super) const NO_KEYS: &str = "write it again without encryption: keys are not supported";
 
 /// Codecs from 0, uncompressed, to 7, `LZ4_RAW`.
 const CODECS: std::ops::RangeInclusive<i64> = 0..=7;
 
-/// What a footer holds, in numbers.
+/// The counts in a footer.
 #[derive(Default)]
 struct Footer {
     schema: SchemaTree,
     row_groups: usize,
-    /// Elements of the schema, columns of row groups.
+    /// Schema elements and column chunks.
     structs: u64,
     pairs: u64,
     /// Numbers in lists.
     numbers: u64,
     is_encrypted: bool,
     unknown_codec: Option<i64>,
+}
+
+impl Footer {
+    /// Why the footer is refused, with a hint; `walked` is the result of parsing it.
+    fn problem(&self, walked: Result<(), Broken>) -> Option<(String, &'static str)> {
+        if self.is_encrypted {
+            return Some(("is encrypted".to_owned(), NO_KEYS));
+        }
+        match walked {
+            Err(Broken::Short) => return Some(("its footer ends too soon".to_owned(), DAMAGED)),
+            Err(Broken::Nonsense) => return Some(("its footer is invalid".to_owned(), DAMAGED)),
+            Ok(()) => {}
+        }
+        if self.row_groups > MOST_ROW_GROUPS {
+            let problem = format!("has {} row groups, more than {MOST_ROW_GROUPS}", self.row_groups);
+            return Some((problem, "write it again with larger row groups"));
+        }
+        let levels = self.schema.deepest;
+        if levels > MOST_LEVELS {
+            let problem = format!("its columns are nested {levels} levels deep, more than {MOST_LEVELS}");
+            return Some((problem, "write it again without the nested columns"));
+        }
+        if !self.schema.is_sound {
+            return Some(("its schema is invalid".to_owned(), DAMAGED));
+        }
+        let codec = self.unknown_codec?;
+        Some((format!("is compressed with codec {codec}, which is unknown"), super::OTHER_CODECS))
+    }
 }
 
 impl Visitor for Footer {
@@ -107,14 +115,14 @@ impl Visitor for Footer {
     }
 }
 
-/// The schema: a tree, written as a list in which every element says how many children follow.
+/// The schema: a tree, stored as a list in which every element has the number of its children.
 #[derive(Default)]
 struct SchemaTree {
     elements: usize,
-    /// Children of the element being walked over.
+    /// Children of the current element.
     children: i64,
     is_open: bool,
-    /// Children still to come, on each level.
+    /// Children that are still missing, on each level.
     missing: Vec<i64>,
     deepest: usize,
     is_sound: bool,
@@ -131,7 +139,7 @@ impl SchemaTree {
         self.is_open = true;
     }
 
-    /// The element being walked over is complete.
+    /// Completes the current element.
     fn close(&mut self) {
         if !std::mem::take(&mut self.is_open) {
             return;

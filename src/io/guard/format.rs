@@ -1,5 +1,5 @@
-//! The structs of Parquet's footer, page headers and indexes as Thrift writes them, as far as anybody reads them. Names are those
-//! that our visitors listen for; the rest go by their kind.
+//! The Thrift structs of Parquet's footer, page headers and indexes, with the fields that the Parquet crate reads. A field has
+//! a name if one of our visitors uses it.
 
 use super::thrift::FieldSpec;
 use super::thrift::FieldType::{self, Byte, Bytes, Double, Flag, Integer, List, Struct};

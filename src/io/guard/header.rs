@@ -1,4 +1,4 @@
-//! The headers of a column's pages, walked over one after the other without touching the pages themselves.
+//! Reads the page headers of a column one after the other, without reading the pages.
 
 use bytes::Bytes;
 use parquet::errors::ParquetError;
@@ -8,14 +8,15 @@ use super::format::PAGE;
 use super::thrift::{Broken, Thrift, Visitor};
 use crate::io::file::PositionedFile;
 
-/// Bytes to read in search of a header: most take some 30, or 100 with statistics.
+/// Bytes to read first for a header: most take some 30 bytes, or 100 with statistics.
 pub(super) const FIRST_LOOK: u64 = 1 << 10;
 
-/// How much more to read where a header did not end, and when to stop: statistics may hold long texts.
+/// The factor by which to read more if a header did not end, and the limit: statistics may hold long texts. Chosen, not
+/// measured.
 const MORE: u64 = 16;
 const MOST: u64 = 1 << 24;
 
-/// What a page is.
+/// The type of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PageKind {
     Data,
@@ -24,29 +25,29 @@ pub(super) enum PageKind {
     Index,
 }
 
-/// What a header claims of its page.
+/// The fields of a page header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     pub(super) kind: PageKind,
-    /// Where the page begins in the file.
+    /// The position of the page in the file.
     pub(super) start: u64,
-    /// Bytes in the file.
+    /// Compressed size in bytes.
     pub(super) packed: u64,
-    /// Bytes once unpacked.
+    /// Uncompressed size in bytes.
     pub(super) unpacked: u64,
     pub(super) values: u64,
     pub(super) encoding: i64,
-    /// Bytes in front that are never packed.
+    /// Bytes at the start that are never compressed.
     pub(super) levels: u64,
     pub(super) is_packed: bool,
 }
 
-/// The headers of the pages in a part of a file.
+/// The page headers in a part of a file.
 pub(super) struct Headers {
     file: PositionedFile,
     at: u64,
     end: u64,
-    /// What was read last, and where it begins.
+    /// The bytes read last, and their position.
     window: (u64, Bytes),
 }
 
@@ -55,7 +56,7 @@ impl Headers {
         Self { file, at: start, end: start.saturating_add(length), window: (start, Bytes::new()) }
     }
 
-    /// The next header, and on to the one behind its page.
+    /// The next header. Skips its page.
     pub(super) fn next(&mut self) -> Result<Option<Header>, ParquetError> {
         if self.at == self.end {
             return Ok(None);
@@ -81,7 +82,7 @@ impl Headers {
         }
     }
 
-    /// The bytes from here on: at first what is left in the window.
+    /// The bytes from the current position on; the rest of the window if it may be long enough.
     fn look(&mut self, size: u64) -> Result<Bytes, ParquetError> {
         let (start, window) = &self.window;
         let offset = (self.at - start) as usize;
@@ -95,10 +96,10 @@ impl Headers {
 }
 
 fn nonsense(at: u64) -> ParquetError {
-    ParquetError::General(format!("the page at byte {at} makes no sense"))
+    ParquetError::General(format!("the page header at byte {at} is invalid"))
 }
 
-/// What the fields of a header say.
+/// The fields of a header, as they are read.
 #[derive(Default)]
 struct HeaderClaims {
     kind: Option<i64>,
@@ -108,14 +109,14 @@ struct HeaderClaims {
     encoding: i64,
     levels: i64,
     is_unpacked: bool,
-    /// The struct that goes with the kind; with more than one they could contradict each other.
+    /// The structs for the type of the page. More than one could contradict each other.
     details: Vec<&'static str>,
     is_large: bool,
 }
 
 impl Visitor for HeaderClaims {
     fn number(&mut self, name: &'static str, value: i64) {
-        // The crate cuts numbers to 32 bits.
+        // The crate truncates numbers to 32 bits.
         self.is_large |= i32::try_from(value).is_err() && !name.is_empty();
         match name {
             "type" => self.kind = Some(value),
@@ -138,7 +139,7 @@ impl Visitor for HeaderClaims {
 }
 
 impl HeaderClaims {
-    /// The header that begins a page at `start`, if it makes sense.
+    /// The header of a page at `start`; `None` if it is invalid.
     fn header(&self, start: u64) -> Option<Header> {
         let kind = match (self.kind?, self.details.as_slice()) {
             (0, ["data"]) => PageKind::Data,

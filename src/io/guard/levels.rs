@@ -1,8 +1,8 @@
-//! Levels in front of a page's values, which say where there is none: runs of one level, or levels packed in groups of eight.
+//! Decodes definition levels, which tell which values of a page are null: runs of one level, or bit-packed groups of eight.
 
 use super::thrift::Thrift;
 
-/// How many of so many levels are `highest`, which is where there is a value; `None` if they end before.
+/// How many of the first `values` levels are `highest`, which means that there is a value; `None` if there are fewer levels.
 pub(super) fn present(levels: &[u8], highest: u16, values: u64) -> Option<u64> {
     let width = (u16::BITS - highest.leading_zeros()) as usize;
     let (mut runs, mut left, mut present) = (Thrift::new(levels), values, 0);
@@ -11,7 +11,7 @@ pub(super) fn present(levels: &[u8], highest: u16, values: u64) -> Option<u64> {
         let is_packed = head & 1 == 1;
         let count = (head >> 1).saturating_mul(if is_packed { 8 } else { 1 }).min(left);
         if is_packed {
-            // Some writers leave out what the last group does not need.
+            // Some writers omit the unused end of the last group.
             let needed = usize::try_from(count).ok()?.checked_mul(width)?.div_ceil(8);
             let whole = usize::try_from(head >> 1).ok()?.checked_mul(width)?;
             let group = runs.take(whole.min(runs.left()).max(needed)).ok()?;
@@ -26,7 +26,7 @@ pub(super) fn present(levels: &[u8], highest: u16, values: u64) -> Option<u64> {
     Some(present)
 }
 
-/// The number of so many bits that begins at a bit.
+/// The number of `width` bits that starts at bit `start`.
 fn packed(bytes: &[u8], start: usize, width: usize) -> u16 {
     (start..start + width).rev().fold(0, |number, bit| number << 1 | u16::from(bytes[bit / 8] >> (bit % 8) & 1))
 }
@@ -37,10 +37,10 @@ mod tests {
 
     #[test]
     fn runs_and_groups() {
-        // Five present, then three missing.
+        // Five values, then three nulls.
         assert_eq!(present(&[10, 1, 6, 0], 1, 8), Some(5));
         assert_eq!(present(&[10, 1, 6, 0], 1, 6), Some(5));
-        // Two groups of eight, of which ten count; levels of two bits, of which 3 is present.
+        // Two groups of eight, of which ten levels count; levels of two bits, in which 3 means a value.
         assert_eq!(present(&[5, 0b1011_0001, 0b11], 1, 10), Some(6));
         assert_eq!(present(&[3, 0b1110_0111, 0b0000_0001], 3, 5), Some(2));
         // A run of levels of nine bits.
@@ -52,7 +52,7 @@ mod tests {
         for levels in [&[][..], &[10], &[10, 1], &[5, 0xff], &[0, 1]] {
             assert_eq!(present(levels, 1, 11), None, "{levels:?}");
         }
-        // What the last group does not need may be left out.
+        // The unused end of the last group may be missing.
         assert_eq!(present(&[5, 0xff], 1, 8), Some(8));
     }
 }

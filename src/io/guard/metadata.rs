@@ -1,11 +1,11 @@
-//! The metadata as the Parquet crate parsed them, held against the file: what they say of places, sizes and rows.
+//! Checks the metadata that the Parquet crate parsed against the file: positions, sizes and numbers of rows.
 
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
 use crate::io::shortened;
 
-/// Refuses metadata that contradict themselves or a file whose data end at `end`.
+/// Refuses metadata that contradict themselves, or the file, whose data end at byte `end`.
 pub(super) fn check(metadata: &ParquetMetaData, end: u64) -> Result<(), ParquetError> {
     let mut rows = 0_i64;
     let mut used = 0_u64;
@@ -20,7 +20,7 @@ pub(super) fn check(metadata: &ParquetMetaData, end: u64) -> Result<(), ParquetE
             used = used.saturating_add(chunk.byte_range().1);
         }
     }
-    // Row groups that share their pages would unpack, and be copied, to many times the file.
+    // Row groups that share pages would take many times the size of the file when unpacked or copied.
     if used > end {
         return Err(damaged("its columns overlap".to_owned()));
     }

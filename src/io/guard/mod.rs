@@ -1,6 +1,6 @@
-//! What stands between a file that nobody vouches for and the Parquet crate, which believes what files say of themselves:
-//! it makes room for what is claimed, follows schemas by recursion, and unpacks some streams to their end. Everything
-//! that could not be caught afterwards, no memory and no stack, is refused before; the rest is caught here.
+//! Protects the Parquet crate from untrusted files. The crate trusts what files claim: it allocates memory for any count,
+//! follows schemas by recursion, and decompresses some streams to their end. Files that would exhaust memory or stack are
+//! refused beforehand, because that cannot be caught. Errors and panics are caught here.
 
 mod arrow_schema;
 mod bloom;
@@ -35,32 +35,36 @@ use super::file::PositionedFile;
 use super::{DAMAGED, foreign};
 use crate::error::Error;
 
-/// The last eight bytes: the length of the footer, and the magic.
+/// The last eight bytes of a file: the length of the footer, and the magic number.
 const TAIL: u64 = 8;
 
-/// What to do about codecs that nobody has.
+/// The hint for unsupported codecs.
 const OTHER_CODECS: &str = "write it again with zstd, snappy, gzip, brotli, lz4 or no compression";
 
-/// Runs the Parquet reader on a file that nobody vouches for: its errors, and its panics, become ours.
+/// Runs the Parquet crate on an untrusted file. Its errors and panics become errors of this crate.
 pub(super) fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Error> {
-    let file = |problem: String| Error::File { path: path.to_owned(), problem, hint: DAMAGED.to_owned() };
-    match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(Ok(done)) => Ok(done),
+    let problem = match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(done)) => return Ok(done),
         Ok(Err(ParquetError::External(error))) => match error.downcast::<Error>() {
-            Ok(ours) => Err(*ours),
-            Err(other) => Err(file(foreign(&other.to_string()))),
+            Ok(ours) => return Err(*ours),
+            Err(other) => foreign(&other.to_string()),
         },
-        Ok(Err(error)) => Err(file(foreign(&error.to_string()))),
-        Err(_) => Err(file("the data make no sense".to_owned())),
-    }
+        Ok(Err(error)) => foreign(&error.to_string()),
+        Err(_) => "its data are invalid".to_owned(),
+    };
+    Err(refused(path, problem, DAMAGED))
 }
 
-/// Our own error on its way through the Parquet crate.
+fn refused(path: &Path, problem: String, hint: &str) -> Error {
+    Error::File { path: path.to_owned(), problem, hint: hint.to_owned() }
+}
+
+/// Wraps an error of this crate to pass it through the Parquet crate.
 pub(super) fn ours(error: Error) -> ParquetError {
     ParquetError::External(Box::new(error))
 }
 
-/// The metadata of a file, with its page indexes, if they make sense; and its pairs of keys and values, which they are without.
+/// Reads and checks the metadata of a file with its page indexes. Its key-value pairs are returned separately.
 pub(super) fn load(
     path: &Path,
     file: &PositionedFile,
@@ -68,10 +72,9 @@ pub(super) fn load(
 ) -> Result<(ArrowReaderMetadata, Vec<KeyValue>), Error> {
     let start = footer_start(path, file)?;
     let length = file.len() - TAIL - start;
-    let what = || format!("reading the footer of {}", path.display());
-    let bytes_taken = budget.take(length, what)?;
+    let bytes_taken = budget.take(length, || reading_footer(path))?;
     let bytes = guarded(path, || file.get_bytes(start, length as usize))?;
-    let parsed_taken = budget.take(footer::check(path, &bytes)?, what)?;
+    let parsed_taken = budget.take(footer::check(path, &bytes)?, || reading_footer(path))?;
     let (metadata, pairs) = guarded(path, || {
         let parsed = ParquetMetaDataReader::decode_metadata(&bytes)?;
         drop((bytes, bytes_taken));
@@ -81,39 +84,40 @@ pub(super) fn load(
         Ok((ArrowReaderMetadata::try_new(Arc::new(parsed), ArrowReaderOptions::new())?, pairs))
     })?;
     drop(parsed_taken);
-    budget.take(held(&metadata) + size_of_pairs(&pairs), what)?.keep(u64::MAX);
+    budget.take(held(&metadata) + size_of_pairs(&pairs), || reading_footer(path))?.keep(u64::MAX);
     Ok((metadata, pairs))
 }
 
-/// Bytes that Arrow's view of a column takes beside its fields.
+fn reading_footer(path: &Path) -> String {
+    format!("reading the footer of {}", path.display())
+}
+
+/// Bytes of Arrow's view of a column beside its field. Chosen generously, not measured.
 const BYTES_PER_FIELD: u64 = 512;
 
-/// Bytes that metadata take as long as the file is open.
+/// Bytes that metadata take for as long as the file is open.
 fn held(metadata: &ArrowReaderMetadata) -> u64 {
     let fields = metadata.schema().fields();
     (metadata.metadata().memory_size() + fields.size()) as u64 + BYTES_PER_FIELD * fields.len() as u64
 }
 
-/// Where the footer begins. What is no Parquet file at all deserves a plainer word than the crate has for it.
+/// The position of the footer. Says clearly if the file is not a Parquet file at all, which the crate does not.
 fn footer_start(path: &Path, file: &PositionedFile) -> Result<u64, Error> {
     let len = file.len();
-    let refuse = |problem: &str, hint: &str| {
-        Err(Error::File { path: path.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() })
-    };
-    let bytes = |start, length| guarded(path, || file.get_bytes(start, length));
-    if len < 4 + TAIL || bytes(0, 4)?[..3] != *b"PAR" {
-        return refuse("is not a Parquet file", "convert it to Parquet first, with pandas, polars or DuckDB say");
+    if len < 4 + TAIL || guarded(path, || file.get_bytes(0, 4))?[..3] != *b"PAR" {
+        let hint = "convert it to Parquet first, for instance with pandas, polars or DuckDB";
+        return Err(refused(path, "is not a Parquet file".to_owned(), hint));
     }
-    let tail = bytes(len - TAIL, TAIL as usize)?;
+    let tail = guarded(path, || file.get_bytes(len - TAIL, TAIL as usize))?;
     let (length, magic) = tail.split_at(4);
     match magic {
         b"PAR1" => {}
-        b"PARE" => return refuse("is encrypted", footer::NO_KEYS),
-        _ => return refuse("is a Parquet file without its end", DAMAGED),
+        b"PARE" => return Err(refused(path, "is encrypted".to_owned(), footer::NO_KEYS)),
+        _ => return Err(refused(path, "is a Parquet file without its end".to_owned(), DAMAGED)),
     }
     let length = u64::from(u32::from_le_bytes(length.try_into().unwrap_or_default()));
     match (len - TAIL - 4).checked_sub(length) {
         Some(before) => Ok(before + 4),
-        None => refuse(&format!("its footer of {length} bytes is longer than the file"), DAMAGED),
+        None => Err(refused(path, format!("its footer of {length} bytes is longer than the file"), DAMAGED)),
     }
 }

@@ -1,4 +1,4 @@
-//! The page indexes. We do not read by them, but copy them to the output, where others would.
+//! Reads and checks page indexes. They are not used for reading, but copied to the output.
 
 use std::path::Path;
 
@@ -14,9 +14,8 @@ use super::thrift::Thrift;
 use crate::io::budget::Budget;
 use crate::io::file::PositionedFile;
 
-/// Bytes that page indexes may take in memory for each byte in the file: for the place of a page the crate makes room, 24
-/// bytes, before it sees whether there are more bytes than one. Measured: 8 with a page for each of 200 000 columns
-/// (2026-11-18).
+/// Memory of page indexes in bytes for each byte in the file. The crate allocates 24 bytes for each claimed page location, of
+/// which each takes at least one byte in the file. Measured: 8 with one page for each of 200,000 columns (2026-11-18).
 const BYTES_PER_INDEX_BYTE: u64 = 24;
 
 /// The metadata with the page indexes, if there are any.
@@ -37,8 +36,8 @@ pub(super) fn read(
     Ok(metadata)
 }
 
-/// Bytes from the first index to the last, and what all of them are parsed to. They stand together; where a file scatters
-/// them, the crate reads what is between. Where columns share one, it is parsed for each.
+/// Bytes from the first index to the last, and the memory of all parsed ones. The crate reads everything between the first and
+/// the last, even if the file scatters them, and parses a shared index once for each column.
 fn need(metadata: &ParquetMetaData) -> u64 {
     let indexes = chunks(metadata).flat_map(|(_, chunk)| {
         [
@@ -61,7 +60,7 @@ fn chunks(metadata: &ParquetMetaData) -> impl Iterator<Item = (usize, &ColumnChu
     groups.flat_map(|(number, group)| group.columns().iter().map(move |chunk| (number, chunk)))
 }
 
-/// Refuses lists of more pages than they hold: the crate makes room for as many as are claimed.
+/// Refuses lists that claim more pages than they hold: the crate allocates memory for the claimed number.
 fn check_counts(file: &PositionedFile, metadata: &ParquetMetaData) -> Result<(), ParquetError> {
     for (number, chunk) in chunks(metadata) {
         let place = chunk.offset_index_offset().zip(chunk.offset_index_length());
@@ -92,7 +91,7 @@ fn check(metadata: &ParquetMetaData) -> Result<(), ParquetError> {
 
 fn nonsense(group: usize, chunk: &ColumnChunkMetaData) -> ParquetError {
     let column = name(chunk);
-    ParquetError::General(format!("column {column} of row group {group} has a page index that makes no sense"))
+    ParquetError::General(format!("column {column} of row group {group} has an invalid page index"))
 }
 
 fn points_inside(chunk: &ColumnChunkMetaData, pages: &[PageLocation], rows: i64) -> bool {

@@ -1,4 +1,4 @@
-//! The pages of a column on their way to the Parquet crate's decoders, each checked before and after it is unpacked.
+//! Passes the pages of a column to the Parquet crate's decoders. Each is checked before and after it is decompressed.
 
 use std::io::BufReader;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use super::header::{FIRST_LOOK, Header, Headers, PageKind};
 use super::{delta, levels, unpack};
 use crate::io::file::{Cursor, PositionedFile};
 
-/// Pages of one column, one after the other: what an index says of their places is not trusted.
+/// The pages of one column chunk, in order. Page indexes are not trusted and not used.
 pub(super) struct CheckedPages {
     file: PositionedFile,
     headers: Headers,
-    /// The header of the next page, once somebody asked.
+    /// The header of the next page, if it was read ahead.
     ahead: Option<Header>,
-    pages: SerializedPageReader<Sparing>,
+    pages: SerializedPageReader<SmallReads>,
     codec: Compression,
-    /// The highest level of a value, that of one which is there. Columns with several values in a row are refused before.
+    /// The highest definition level, which means that there is a value. Columns with repeated values were refused before.
     highest: u16,
-    /// Bytes of a value, where all have as many.
+    /// Bytes of a value, if all values have the same width.
     width: Option<u64>,
     room: u64,
 }
@@ -43,7 +43,7 @@ impl CheckedPages {
             file: file.clone(),
             headers,
             ahead: None,
-            pages: SerializedPageReader::new(Arc::new(Sparing(file.clone())), metadata, 0, None)?,
+            pages: SerializedPageReader::new(Arc::new(SmallReads(file.clone())), metadata, 0, None)?,
             codec: metadata.compression(),
             highest: column.max_def_level().unsigned_abs(),
             width: width(column),
@@ -51,12 +51,12 @@ impl CheckedPages {
         })
     }
 
-    /// The header of the next page, which stays the next.
+    /// Reads the header of the next page ahead.
     fn peek(&mut self) -> Result<Option<Header>> {
         while self.ahead.is_none() {
             self.ahead = self.headers.next()?;
             match &self.ahead {
-                // Nobody wants these.
+                // Index pages are not used.
                 Some(Header { kind: PageKind::Index, .. }) => self.skip_next_page()?,
                 Some(_) => {}
                 None => break,
@@ -65,7 +65,7 @@ impl CheckedPages {
         Ok(self.ahead)
     }
 
-    /// Sees to it that a page does not unpack to more than it claims, where the crate would not stop.
+    /// Checks that a page does not decompress to more than it claims: the crate would not stop at that size.
     fn check_packed(&self, header: &Header) -> Result<()> {
         if !header.is_packed || unpack::most(self.codec, header.packed) <= self.room.max(header.unpacked) {
             return Ok(());
@@ -76,12 +76,9 @@ impl CheckedPages {
     }
 
     fn check_unpacked(&self, page: &Page) -> Result<()> {
-        let texts = |streams| {
-            self.split(page).is_some_and(|(_, values)| delta::is_sound(&values, streams, u64::from(page.num_values())))
-        };
         let problem = match page.encoding() {
-            Encoding::DELTA_LENGTH_BYTE_ARRAY if !texts(1) => "the lengths of texts make no sense",
-            Encoding::DELTA_BYTE_ARRAY if !texts(2) => "the lengths of texts make no sense",
+            Encoding::DELTA_LENGTH_BYTE_ARRAY if !self.has_sound_lengths(page, 1) => "the lengths of texts are invalid",
+            Encoding::DELTA_BYTE_ARRAY if !self.has_sound_lengths(page, 2) => "the lengths of texts are invalid",
             Encoding::BYTE_STREAM_SPLIT if self.holds_others(page) => {
                 "a page of split bytes holds more or fewer values than it claims"
             }
@@ -90,8 +87,14 @@ impl CheckedPages {
         Err(ParquetError::General(problem.to_owned()))
     }
 
-    /// Whether a page of split bytes holds other values than it claims. The first bytes of all values stand first, then the
-    /// second ones: where there are more or fewer, the crate puts bytes of different values together.
+    /// Whether the delta-encoded lengths of a page, in this many streams, are no more than its values.
+    fn has_sound_lengths(&self, page: &Page, streams: usize) -> bool {
+        let split = self.split(page);
+        split.is_some_and(|(_, values)| delta::is_sound(&values, streams, u64::from(page.num_values())))
+    }
+
+    /// Whether a page of split bytes holds another number of values than it claims. Such a page has the first bytes of all
+    /// values, then the second bytes, and so on: with another number the crate would combine bytes of different values.
     fn holds_others(&self, page: &Page) -> bool {
         let Some(width) = self.width else { return false };
         let held = self.split(page).and_then(|(levels, values)| {
@@ -103,7 +106,7 @@ impl CheckedPages {
         held != Some(true)
     }
 
-    /// The levels of a data page, and the values behind them.
+    /// The definition levels of a data page, and the values after them.
     fn split(&self, page: &Page) -> Option<(Bytes, Bytes)> {
         let bytes = page.buffer();
         let (start, end) = match page {
@@ -115,7 +118,7 @@ impl CheckedPages {
                 let length = bytes.first_chunk::<4>()?;
                 (4, 4_usize.checked_add(u32::from_le_bytes(*length) as usize)?)
             }
-            // Levels in the encoding that came before are of old files.
+            // The deprecated bit-packed encoding of levels, found in old files only.
             Page::DataPage { .. } if self.highest > 0 => return None,
             _ => (0, 0),
         };
@@ -123,7 +126,7 @@ impl CheckedPages {
     }
 }
 
-/// Bytes of a value, where all have as many and may be split.
+/// Bytes of a value, if all values have the same width and their bytes may be split.
 fn width(column: &ColumnDescriptor) -> Option<u64> {
     match column.physical_type() {
         Type::INT32 | Type::FLOAT => Some(4),
@@ -151,18 +154,17 @@ impl PageReader for CheckedPages {
         Ok(page)
     }
 
-    /// What our own walk found: the crate loses its way at index pages, and believes the number of rows that a page may
-    /// claim beside its values. Without it, it takes the values, of which a row has one.
+    /// From our own headers: the crate does not handle index pages here, and would trust the number of rows that a page may
+    /// claim. Without that number it uses the number of values, which is the same since a row has one value.
     fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
-        let metadata = |header: Header| PageMetadata {
+        Ok(self.peek()?.map(|header| PageMetadata {
             num_rows: None,
             num_levels: Some(header.values as usize),
             is_dict: header.kind == PageKind::Dictionary,
-        };
-        Ok(self.peek()?.map(metadata))
+        }))
     }
 
-    /// Leaves a page out without unpacking it.
+    /// Skips a page without decompressing it.
     fn skip_next_page(&mut self) -> Result<()> {
         if self.ahead.take().is_none() {
             self.headers.next()?;
@@ -171,16 +173,16 @@ impl PageReader for CheckedPages {
     }
 }
 
-/// A file of which little is read at a time where it is not said how much: all that the crate reads so are headers.
-struct Sparing(PositionedFile);
+/// A file with a small read buffer: the crate uses buffered reads for page headers only.
+struct SmallReads(PositionedFile);
 
-impl Length for Sparing {
+impl Length for SmallReads {
     fn len(&self) -> u64 {
         self.0.len()
     }
 }
 
-impl ChunkReader for Sparing {
+impl ChunkReader for SmallReads {
     type T = BufReader<Cursor>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
@@ -192,7 +194,7 @@ impl ChunkReader for Sparing {
     }
 }
 
-/// The pages of the one row group that is read at a time.
+/// The pages of a column in one row group; one row group is read at a time.
 pub(super) struct OneChunk(pub(super) Option<CheckedPages>);
 
 impl Iterator for OneChunk {

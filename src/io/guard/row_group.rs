@@ -1,4 +1,4 @@
-//! A row group on its way to the Parquet crate's readers.
+//! Passes a row group to the Parquet crate's readers, with memory reserved for reading it.
 
 use parquet::arrow::arrow_reader::RowGroups;
 use parquet::basic::Compression;
@@ -15,7 +15,7 @@ use crate::io::budget::{Budget, Reservation};
 use crate::io::input::ParquetFile;
 use crate::io::shortened;
 
-/// A row group that was surveyed: columns that hold as many rows as it claims, and memory for reading them.
+/// A checked row group: its columns hold as many rows as it claims, and memory for reading them is reserved.
 pub(in crate::io) struct Surveyed<'a> {
     file: &'a ParquetFile,
     group: usize,
@@ -25,11 +25,12 @@ pub(in crate::io) struct Surveyed<'a> {
     _taken: [Reservation; 2],
 }
 
-/// Bytes that a row takes beside its values while it is read: levels, offsets, and the value as it was converted.
+/// Bytes of a row beside its values while it is read: two levels (4), an offset (8), the converted value (8), and buffers that
+/// grow by doubling. Chosen generously, not measured.
 const BYTES_PER_ROW: u64 = 64;
 
 impl<'a> Surveyed<'a> {
-    /// Surveys these columns of a row group, and takes memory for reading them, at most `most` rows at a time.
+    /// Checks these columns of a row group, and reserves memory for reading them, at most `most` rows at a time.
     pub(in crate::io) fn new(
         file: &'a ParquetFile,
         group: usize,
@@ -37,25 +38,24 @@ impl<'a> Surveyed<'a> {
         most: usize,
         budget: &Budget,
     ) -> Result<Self, ParquetError> {
-        let what = || format!("reading {}", file.path.display());
         let share = budget.share();
-        // A page that unpacks to more than it claims may take all that a thread could have.
+        // Below this size a page may decompress to more than it claims without being checked first.
         let room = 2 * share;
         let chunks: Vec<Chunk> = leaves.iter().map(|leaf| chunk(file, group, *leaf, room)).collect::<Result<_, _>>()?;
         let rows = file.parquet().row_group(group).num_rows();
         let (page, mut row) = survey(&chunks, group, rows)?;
-        let pages = budget.take(page, what).map_err(ours)?;
+        let pages = budget.take(page, || file.reading()).map_err(ours)?;
         for chunk in &chunks {
             row += 2 * chunk.longest_in_dictionary()?;
         }
-        // The crate makes room for a whole batch, however few rows there are.
+        // The crate allocates memory for a whole batch, however few rows there are.
         let batch = (share / row.max(1)).clamp(1, (most as u64).min(rows.max(1) as u64));
-        let rows = budget.take(batch.saturating_mul(row), what).map_err(ours)?;
+        let rows = budget.take(batch.saturating_mul(row), || file.reading()).map_err(ours)?;
         Ok(Self { file, group, batch: batch as usize, room, _taken: [pages, rows] })
     }
 }
 
-/// Bytes for the pages being read and bytes for a row, if all columns hold as many rows as the row group claims.
+/// Bytes for the current pages, and bytes for each row. Fails unless all columns hold as many rows as the row group claims.
 fn survey(chunks: &[Chunk], group: usize, rows: i64) -> Result<(u64, u64), ParquetError> {
     let (mut page, mut row) = (0, 0);
     for chunk in chunks {
@@ -87,8 +87,8 @@ fn chunk(file: &ParquetFile, group: usize, leaf: usize, room: u64) -> Result<Chu
     Ok(Chunk { file: &file.reader, metadata, room })
 }
 
-/// Refuses a column of a row group whose pages are not what its metadata say. For columns that are copied: their pages are
-/// not unpacked, and their checksums go with them.
+/// Refuses a column chunk whose pages do not match its metadata. For columns that are copied: their pages are not decompressed,
+/// and their checksums are copied with them.
 pub(in crate::io) fn check_pages(file: &ParquetFile, group: usize, leaf: usize) -> Result<(), ParquetError> {
     let metadata = file.parquet().row_group(group).column(leaf);
     let survey = Chunk { file: &file.reader, metadata, room: 0 }.survey()?;

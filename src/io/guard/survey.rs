@@ -1,4 +1,4 @@
-//! What a column of a row group will take, from the headers of its pages, before any of them is unpacked.
+//! Computes the memory that reading a column chunk takes, from its page headers, before any page is decompressed.
 
 use parquet::basic::Type;
 use parquet::column::page::Page;
@@ -11,32 +11,32 @@ use super::unpack;
 use crate::error::bytes;
 use crate::io::file::PositionedFile;
 
-/// Text whose beginnings are shared with the text before: a short page may hold many long ones.
+/// The encoding of texts that share prefixes with the text before: a short page may hold many long texts.
 const DELTA_BYTE_ARRAY: i64 = 7;
-/// Text that stands in the dictionary.
+/// The encodings of indices into the dictionary.
 const DICTIONARY: [i64; 2] = [2, 8];
 
-/// What reading a column takes.
+/// The memory that reading a column chunk takes.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    /// Values in all pages, nulls among them.
+    /// Values in all pages, including nulls.
     pub(super) values: u64,
-    /// Bytes for the page being read, and the dictionary.
+    /// Bytes for the current page and the dictionary.
     pub(super) page: u64,
-    /// Bytes for a value at most.
+    /// The largest value in bytes.
     pub(super) value: u64,
 }
 
-/// A column of a row group.
+/// A column chunk.
 pub(super) struct Chunk<'a> {
     pub(super) file: &'a PositionedFile,
     pub(super) metadata: &'a ColumnChunkMetaData,
-    /// Bytes that unpacking a page may come to without being checked first.
+    /// The size in bytes up to which a page may decompress without being checked first.
     pub(super) room: u64,
 }
 
 impl Chunk<'_> {
-    /// Walks over all page headers.
+    /// Reads all page headers.
     pub(super) fn survey(&self) -> Result<Survey, ParquetError> {
         let mut survey = Survey { value: self.width(), ..Survey::default() };
         let (mut headers, mut dictionary, mut is_first) = (self.headers(), 0, true);
@@ -52,7 +52,7 @@ impl Chunk<'_> {
                 PageKind::Data | PageKind::DataV2 => {
                     survey.values += header.values;
                     survey.value = survey.value.max(self.largest_value(&header));
-                    // Lengths of text are unpacked at once, twice four bytes each.
+                    // The lengths of all texts of a page are decoded at once, two of four bytes for each text.
                     survey.page = survey.page.max(page + 8 * header.values);
                 }
             }
@@ -62,7 +62,7 @@ impl Chunk<'_> {
         Ok(survey)
     }
 
-    /// The longest text in the dictionary, if there is one: every value may be that.
+    /// The longest text in the dictionary, since every value may be that text; 0 without a dictionary.
     pub(super) fn longest_in_dictionary(&self) -> Result<u64, ParquetError> {
         let first = self.headers().next()?;
         if self.metadata.column_type() != Type::BYTE_ARRAY || first.is_none_or(|page| page.kind != PageKind::Dictionary)
@@ -94,15 +94,15 @@ impl Chunk<'_> {
     }
 
     fn check_dictionary(&self, header: &Header, is_first: bool) -> Result<(), ParquetError> {
-        // Text takes four bytes for its length.
+        // The length of a text takes four bytes.
         let smallest = self.width().clamp(1, 4);
         if is_first && header.values.saturating_mul(smallest) <= header.unpacked {
             return Ok(());
         }
-        Err(ParquetError::General("a dictionary makes no sense".to_owned()))
+        Err(ParquetError::General("a dictionary page is invalid".to_owned()))
     }
 
-    /// Bytes of a value, 4 for text of whatever length.
+    /// Bytes of a value; 4 for text of any length.
     fn width(&self) -> u64 {
         match self.metadata.column_type() {
             Type::BOOLEAN => 1,
@@ -113,7 +113,7 @@ impl Chunk<'_> {
         }
     }
 
-    /// Bytes that a value takes in whole pages like this, the dictionary apart.
+    /// An upper bound on the bytes of a value in a page, without those in the dictionary.
     fn largest_value(&self, header: &Header) -> u64 {
         match header.encoding {
             _ if self.metadata.column_type() != Type::BYTE_ARRAY => 0,
@@ -124,7 +124,7 @@ impl Chunk<'_> {
     }
 }
 
-/// The longest of texts that stand one after the other, each behind its length.
+/// The length of the longest text in a list, in which each text follows its length.
 fn longest(mut texts: &[u8]) -> u64 {
     let mut longest = 0;
     while let Some((length, rest)) = texts.split_first_chunk::<4>() {

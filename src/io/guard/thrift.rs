@@ -1,23 +1,23 @@
-//! A walk over Thrift's compact encoding that trusts no count and no depth. It takes nothing but what the given shapes
-//! allow: the Parquet crate reads fields by their numbers alone, and must not come to see other counts than we did.
+//! A parser of Thrift's compact encoding that trusts no count and no depth. It accepts only the given field types. The Parquet
+//! crate identifies fields by their numbers alone; the check of types makes sure that it sees the same counts as we do.
 
-/// Why a walk ended.
+/// Why parsing failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Broken {
     /// The bytes end too soon.
     Short,
-    /// No writer writes that.
+    /// The encoding is invalid.
     Nonsense,
 }
 
 type Walk<T> = Result<T, Broken>;
 
-/// What a field holds.
+/// The type of a field.
 #[derive(Debug)]
 pub(super) enum FieldType {
     Flag,
     Byte,
-    /// Of 16, 32 or 64 bits: all are written alike.
+    /// Of 16, 32 or 64 bits: all have the same encoding.
     Integer,
     Double,
     Bytes,
@@ -25,27 +25,27 @@ pub(super) enum FieldType {
     Struct(&'static [FieldSpec]),
 }
 
-/// A field of a struct: its number, its name for the visitor, and what it holds.
+/// A field of a struct: its number, its name for the visitor, and its type.
 #[derive(Debug)]
 pub(super) struct FieldSpec(pub(super) i16, pub(super) &'static str, pub(super) FieldType);
 
-/// Hears what is there.
+/// Receives the values that the parser finds.
 pub(super) trait Visitor {
     /// A flag or an integer.
     fn number(&mut self, _name: &'static str, _value: i64) {}
-    /// A list of so many elements begins.
+    /// A list of `size` elements begins.
     fn list(&mut self, _name: &'static str, _size: usize) {}
     /// A struct begins, alone or as the next element of a list.
     fn structure(&mut self, _name: &'static str) {}
 }
 
-/// Hears nothing: whether the shapes allow it is all that matters.
+/// Ignores all values: only checks that the encoding is valid.
 impl Visitor for () {}
 
-/// The depth to which unknown fields are followed, as in the Parquet crate.
+/// The deepest nesting of unknown fields, as in the Parquet crate.
 const MOST_UNKNOWN_LEVELS: usize = 64;
 
-/// Bytes being walked over.
+/// The bytes to parse.
 pub(super) struct Thrift<'a> {
     bytes: &'a [u8],
 }
@@ -55,17 +55,17 @@ impl<'a> Thrift<'a> {
         Self { bytes }
     }
 
-    /// Bytes not yet walked over.
+    /// Bytes not yet parsed.
     pub(super) fn left(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Walks over a struct with these fields, in the order of their numbers as every writer has them.
+    /// Parses a struct with these fields. Fields must be in the order of their numbers, as all writers write them.
     pub(super) fn structure(&mut self, fields: &[FieldSpec], visitor: &mut dyn Visitor) -> Walk<()> {
         let mut last = 0;
         while let Some((id, kind)) = self.field(last)? {
             match fields.iter().find(|FieldSpec(known, ..)| *known == id) {
-                Some(FieldSpec(_, name, shape)) => self.value(name, shape, kind, visitor)?,
+                Some(FieldSpec(_, name, expected)) => self.value(name, expected, kind, visitor)?,
                 None => self.skip(kind, MOST_UNKNOWN_LEVELS)?,
             }
             last = id;
@@ -73,8 +73,8 @@ impl<'a> Thrift<'a> {
         Ok(())
     }
 
-    fn value(&mut self, name: &'static str, shape: &FieldType, kind: u8, visitor: &mut dyn Visitor) -> Walk<()> {
-        match (shape, kind) {
+    fn value(&mut self, name: &'static str, expected: &FieldType, kind: u8, visitor: &mut dyn Visitor) -> Walk<()> {
+        match (expected, kind) {
             (FieldType::Flag, 1 | 2) => visitor.number(name, i64::from(kind == 1)),
             (FieldType::Byte, 3) => visitor.number(name, i64::from(self.byte()? as i8)),
             (FieldType::Integer, 4..=6) => visitor.number(name, self.integer()?),
@@ -96,7 +96,7 @@ impl<'a> Thrift<'a> {
         Ok(())
     }
 
-    /// The number and the kind of the next field of a struct, `None` at its end.
+    /// The number and the type of the next field of a struct; `None` at its end.
     fn field(&mut self, last: i16) -> Walk<Option<(i16, u8)>> {
         let byte = self.byte()?;
         let (step, kind) = (i16::from(byte >> 4), byte & 0xf);
@@ -110,7 +110,7 @@ impl<'a> Thrift<'a> {
         id.filter(|id| *id > last).map(|id| Some((id, kind))).ok_or(Broken::Nonsense)
     }
 
-    /// The kind and the number of elements: every one takes a byte at least.
+    /// The type and the number of elements of a list. Each element takes at least one byte.
     fn list(&mut self) -> Walk<(u8, usize)> {
         let byte = self.byte()?;
         let size = if byte >> 4 == 15 { self.varint()? } else { u64::from(byte >> 4) };
@@ -120,7 +120,7 @@ impl<'a> Thrift<'a> {
         }
     }
 
-    /// Walks over a field that no shape tells of. Sets, maps and lists of flags are nowhere in Parquet's footers and headers.
+    /// Skips an unknown field. Sets, maps and lists of flags do not occur in Parquet's footers and headers.
     fn skip(&mut self, kind: u8, levels: usize) -> Walk<()> {
         let levels = levels.checked_sub(1).ok_or(Broken::Nonsense)?;
         match kind {
@@ -194,15 +194,15 @@ mod tests {
     }
 
     #[test]
-    fn what_the_shapes_allow() {
+    fn expected_and_unknown_fields_are_accepted() {
         assert_eq!(walk(&[0x15, 2, 0x19, 0x25, 2, 4, 0]), Ok(()));
         // An unknown struct in an unknown field.
         assert_eq!(walk(&[0x9c, 0x15, 2, 0, 0]), Ok(()));
     }
 
     #[test]
-    fn what_no_writer_writes() {
-        // Text for the number; the second field before the first; a list of flags; a number of eleven bytes.
+    fn invalid_encodings_are_refused() {
+        // Text instead of a number; the second field before the first; a list of flags. Below: a number of eleven bytes.
         for bytes in [&[0x18, 1, 65, 0][..], &[0x29, 0x15, 2, 0x05, 2, 2, 0], &[0x99, 0x11, 1, 0]] {
             assert_eq!(walk(bytes), Err(Broken::Nonsense), "{bytes:x?}");
         }
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_beyond_the_end() {
+    fn counts_beyond_the_end_are_refused() {
         for bytes in [&[0x29, 0xf5, 0xff, 0xff, 0xff, 0x7f, 2, 0][..], &[0x98, 9, 65, 0], &[0x15, 2]] {
             assert_eq!(walk(bytes), Err(Broken::Short), "{bytes:x?}");
         }

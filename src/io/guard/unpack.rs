@@ -1,12 +1,12 @@
-//! How far pages unpack. A page may claim little and unpack to more than any memory holds: some of the crate's codecs go
-//! on until the stream ends.
+//! Limits the size of decompressed pages. A page may claim a small size and decompress to more than fits in memory, since some
+//! of the crate's codecs continue until the stream ends.
 
 use std::io::{self, Read};
 
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 
-/// Bytes that one byte can unpack to at most; `None` where there is no bound.
+/// The most bytes that one compressed byte can expand to; `None` if there is no bound.
 ///
 /// Snappy: a copy of 64 bytes takes 3. LZ4: a byte lengthens a copy by 255. Deflate: 258 bytes in two bits. Zstandard: a
 /// block of 128 KiB takes 4. Brotli: copies of 16 MiB take a few bytes.
@@ -21,12 +21,13 @@ fn most_from_a_byte(codec: Compression) -> Option<u64> {
     }
 }
 
-/// Bytes that so many packed bytes can unpack to.
+/// The most bytes that this many compressed bytes can expand to.
 pub(super) fn most(codec: Compression, packed: u64) -> u64 {
     most_from_a_byte(codec).map_or(u64::MAX, |most| packed.saturating_mul(most))
 }
 
-/// Bytes that a decoder takes beside its output: Brotli keeps a window of up to 16 MiB, frames of LZ4 have blocks of up to 4.
+/// Memory of a decoder beside its output, in bytes: Brotli has a window of up to 16 MiB, LZ4 frames have blocks of up to 4 MiB,
+/// of which two are held.
 pub(super) fn window(codec: Compression) -> u64 {
     match codec {
         Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::LZ4_RAW | Compression::LZO => 0,
@@ -37,16 +38,15 @@ pub(super) fn window(codec: Compression) -> u64 {
     }
 }
 
-/// Unpacks to nowhere, to see that what comes out is not more than was claimed.
+/// Decompresses without storing the output, to check that it is not longer than claimed.
 pub(super) fn check(codec: Compression, packed: &[u8], claimed: u64) -> Result<(), ParquetError> {
-    let count = |stream: &mut dyn Read| io::copy(&mut stream.take(claimed + 1), &mut io::sink());
     let unpacked = match codec {
-        Compression::GZIP(_) => count(&mut flate2::read::MultiGzDecoder::new(packed)),
-        // Windows beyond 16 MiB are no part of the format, though decoders make room for them.
+        Compression::GZIP(_) => length(flate2::read::MultiGzDecoder::new(packed), claimed),
+        // Windows beyond 16 MiB are not part of the format, but decoders allocate memory for them.
         Compression::BROTLI(_) if packed.first().is_some_and(|byte| byte & 0x7f == LARGE_WINDOW) => Ok(u64::MAX),
-        Compression::BROTLI(_) => count(&mut brotli::Decompressor::new(packed, 1 << 16)),
-        // Old writers mean frames by this codec; the crate tries them too.
-        Compression::LZ4 => count(&mut lz4_flex::frame::FrameDecoder::new(packed)).or(Ok(claimed)),
+        Compression::BROTLI(_) => length(brotli::Decompressor::new(packed, 1 << 16), claimed),
+        // Some old writers use frames under this codec, and the crate tries to read them.
+        Compression::LZ4 => length(lz4_flex::frame::FrameDecoder::new(packed), claimed).or(Ok(claimed)),
         _ => Ok(claimed),
     };
     match unpacked {
@@ -54,6 +54,11 @@ pub(super) fn check(codec: Compression, packed: &[u8], claimed: u64) -> Result<(
         Ok(_) => Err(ParquetError::General("a page unpacks to more than it claims".to_owned())),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The length of a stream, counted up to one byte more than claimed.
+fn length(stream: impl Read, claimed: u64) -> io::Result<u64> {
+    io::copy(&mut stream.take(claimed + 1), &mut io::sink())
 }
 
 /// The first seven bits of a Brotli stream with a large window.

@@ -2,7 +2,7 @@
 //! both in the same way.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -51,7 +51,7 @@ impl<'a> Witness<'a> {
     }
 }
 
-impl io::Write for &Witness<'_> {
+impl Write for &Witness<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         { self.file }.write(bytes).map_err(|error| match error.kind() {
             ErrorKind::Interrupted => error,
