@@ -222,7 +222,7 @@ def test_units_of_sigma_are_mixed(spark, tables):
     frames = [spark.createDataFrame(table[:50]) for table in tables]
     for grid in (["500m", "0.01deg"], ["0.01deg", "2km", "500m"]):
         asked = {"label": "price", "prediction": "model", "sigma_grid": grid}
-        with pytest.raises(ValueError, match="measures distance in another way than") as expected:
+        with pytest.raises(ValueError, match="has a unit of another kind than") as expected:
             geosmooth.tune(*(table[:50] for table in tables), **asked)
         with pytest.raises(ValueError) as found:
             geosmooth.spark.tune(*frames, **asked)

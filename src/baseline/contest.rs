@@ -1,4 +1,4 @@
-//! Tuning each method on validation rows and scoring it on holdout rows.
+//! [`Contest`]: tunes each method on validation rows and scores it on holdout rows.
 
 use std::time::Instant;
 
@@ -14,22 +14,23 @@ use crate::tune::{SEARCH_TOLERANCE, check_scorable, too_few};
 pub struct Rows<'a> {
     /// Where they are.
     pub places: &'a Places,
-    /// The truth.
+    /// Their true values.
     pub labels: &'a [f64],
     /// Columns of predictions; training rows need none.
     pub predictions: Vec<&'a [f64]>,
-    /// Columns of features for LapRLS; none where it is left out.
+    /// Columns of features for LapRLS; other methods need none.
     pub features: Vec<&'a [f64]>,
 }
 
-/// The methods against each other: labels of the training rows are seen, those of validation and holdout rows only score.
+/// A comparison of methods. Labels of the training rows are seen; those of validation and holdout rows are used only for
+/// scoring.
 ///
 /// # Examples
 /// ```
 /// use geosmooth::baseline::{Contest, Grids, Method, Rows};
 /// use geosmooth::{EngineOptions, Measure, Places, Sigma};
 ///
-/// // A field that rises from left to right, and predictions that miss it by turns.
+/// // A field that rises from left to right, and predictions that are too high and too low by turns.
 /// let line = |from: f64| (0..50).map(|x| from + f64::from(x)).collect::<Vec<f64>>();
 /// let missed = |truth: &[f64]| truth.iter().enumerate().map(|(row, y)| y + [3.0, -3.0][row % 2]).collect::<Vec<f64>>();
 /// let places = [0.0, 0.3, 0.6].map(|from| Places::index(vec![line(from)]).unwrap());
@@ -53,34 +54,34 @@ pub struct Rows<'a> {
 pub struct Contest<'a> {
     /// The labelled rows.
     pub train: Rows<'a>,
-    /// The rows that settings are chosen on.
+    /// The rows for choosing settings.
     pub validation: Rows<'a>,
     /// The holdout rows.
     pub test: Rows<'a>,
-    /// What to make best.
+    /// The measure that settings are chosen by.
     pub measure: Measure,
-    /// What to try.
+    /// The settings to try.
     pub grids: Grids,
-    /// Which engine computes the sums, and how accurately.
+    /// Engine, accuracy and memory limit.
     pub options: EngineOptions,
 }
 
-/// How a method fared.
+/// The result of a method.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Which method.
+    /// The method.
     pub method: Method,
-    /// The setting that was best on the validation rows; `None` if none converged.
+    /// The best setting on the validation rows; `None` if none converged.
     pub chosen: Option<Setting>,
-    /// What it reached on the validation rows.
+    /// Its score on the validation rows.
     pub validation_score: f64,
-    /// What it reached on the holdout rows; not a number if it did not converge there.
+    /// Its score on the holdout rows; NaN if it did not converge there.
     pub score: f64,
-    /// Seconds for tuning and scoring; for P-ES of HEM those on top of HEM.
+    /// Seconds for tuning and scoring; for P-ES on HEM without those of HEM itself.
     pub seconds: f64,
-    /// How many settings were tried.
+    /// Number of settings tried.
     pub configurations: usize,
-    /// How many of them did not converge, and were not chosen.
+    /// Number of settings that did not converge and were not considered.
     pub unconverged: usize,
     /// The predicted holdout rows; empty if it did not converge.
     pub values: Vec<f64>,
@@ -90,12 +91,11 @@ impl Contest<'_> {
     /// Runs the methods one after the other.
     ///
     /// # Errors
-    /// If columns have the wrong length or values that are not finite, the measure has no meaning for the rows, a value of a
+    /// If columns have the wrong length or values that are not finite, the measure is not defined for the rows, a value of a
     /// grid is out of range, or σ does not fit the places.
     pub fn run(&self, methods: &[Method], progress: &dyn Progress) -> Result<Vec<Outcome>, Error> {
         self.check()?;
-        let steps = |method: &Method| self.settings(*method).chunk_by(same_sigma).count() as u64 + 1;
-        progress.start(methods.iter().map(steps).sum());
+        progress.start(methods.iter().map(|method| self.steps(*method)).sum());
         let mut hem = None;
         let mut outcomes = Vec::new();
         for &method in methods {
@@ -109,11 +109,17 @@ impl Contest<'_> {
         Ok(outcomes)
     }
 
+    /// Steps of progress: one for each σ, and one for the holdout rows.
+    fn steps(&self, method: Method) -> u64 {
+        self.settings(method).chunk_by(same_sigma).count() as u64 + 1
+    }
+
     fn settings(&self, method: Method) -> Vec<Setting> {
         self.grids.settings(method, self.validation.predictions.len())
     }
 
-    fn hem<'c>(&self, known: &'c mut Option<Tuned>, progress: &dyn Progress) -> Result<&'c Tuned, Error> {
+    /// HEM after tuning; tuned once and kept in `known` for P-ES on its predictions.
+    fn hem<'c>(&self, known: &'c mut Option<TunedMethod>, progress: &dyn Progress) -> Result<&'c TunedMethod, Error> {
         let tuned = match known.take() {
             Some(tuned) => tuned,
             None => self.tuned(Method::Hem, progress)?,
@@ -121,8 +127,8 @@ impl Contest<'_> {
         Ok(known.insert(tuned))
     }
 
-    /// P-ES of what another method predicts.
-    fn smoothed(&self, base: &Tuned, progress: &dyn Progress) -> Result<Outcome, Error> {
+    /// P-ES of the predictions of another method.
+    fn smoothed(&self, base: &TunedMethod, progress: &dyn Progress) -> Result<Outcome, Error> {
         let Some(before) = &base.outcome.chosen else {
             return Ok(Outcome { method: Method::HemPes, ..base.outcome.clone() });
         };
@@ -136,24 +142,10 @@ impl Contest<'_> {
         Ok(outcome)
     }
 
-    fn tuned(&self, method: Method, progress: &dyn Progress) -> Result<Tuned, Error> {
+    fn tuned(&self, method: Method, progress: &dyn Progress) -> Result<TunedMethod, Error> {
         let start = Instant::now();
         let settings = self.settings(method);
-        let on_validation = self.problem(&self.validation, self.options.with_tolerance_of_at_least(SEARCH_TOLERANCE));
-        let (mut best, mut unconverged): (Option<(f64, Setting, Vec<f64>)>, usize) = (None, 0);
-        for settings in settings.chunk_by(same_sigma) {
-            let solutions = on_validation.solve(method, settings)?;
-            unconverged += solutions.iter().filter(|solution| solution.is_none()).count();
-            for (setting, values) in
-                settings.iter().zip(solutions).filter_map(|(setting, values)| Some((setting, values?)))
-            {
-                let score = self.score(&values, &self.validation);
-                if best.as_ref().is_none_or(|(known, ..)| self.measure.gain(*known, score) > 0.0) {
-                    best = Some((score, setting.clone(), values));
-                }
-            }
-            progress.advance(1);
-        }
+        let (best, unconverged) = self.best_on_validation(method, &settings, progress)?;
         let (validation_score, chosen, validation_values) =
             best.map_or((f64::NAN, None, Vec::new()), |(score, setting, values)| (score, Some(setting), values));
         let values = self.holdout(method, chosen.as_ref())?.unwrap_or_default();
@@ -168,17 +160,42 @@ impl Contest<'_> {
             unconverged,
             values,
         };
-        Ok(Tuned { outcome, validation_values })
+        Ok(TunedMethod { outcome, validation_values })
     }
 
-    /// The holdout rows with what was chosen.
+    /// The setting with the best score on the validation rows, and the number of settings that did not converge.
+    fn best_on_validation(
+        &self,
+        method: Method,
+        settings: &[Setting],
+        progress: &dyn Progress,
+    ) -> Result<(Option<ScoredSetting>, usize), Error> {
+        let problem = self.problem(&self.validation, self.options.with_tolerance_of_at_least(SEARCH_TOLERANCE));
+        let (mut best, mut unconverged): (Option<ScoredSetting>, usize) = (None, 0);
+        for settings in settings.chunk_by(same_sigma) {
+            let solutions = problem.solve(method, settings)?;
+            unconverged += solutions.iter().filter(|solution| solution.is_none()).count();
+            for (setting, values) in
+                settings.iter().zip(solutions).filter_map(|(setting, values)| Some((setting, values?)))
+            {
+                let score = self.score(&values, &self.validation);
+                if best.as_ref().is_none_or(|(known, ..)| self.measure.gain(*known, score) > 0.0) {
+                    best = Some((score, setting.clone(), values));
+                }
+            }
+            progress.advance(1);
+        }
+        Ok((best, unconverged))
+    }
+
+    /// Predicts the holdout rows with the chosen setting.
     fn holdout(&self, method: Method, chosen: Option<&Setting>) -> Result<Solution, Error> {
         let Some(chosen) = chosen else { return Ok(None) };
         let mut solutions = self.problem(&self.test, self.options).solve(method, std::slice::from_ref(chosen))?;
         Ok(solutions.pop().flatten())
     }
 
-    /// The rows to predict lose their labels here.
+    /// The problem that a method sees: the rows to predict come without their labels.
     fn problem<'p>(&'p self, rows: &'p Rows, options: EngineOptions) -> Problem<'p> {
         Problem {
             labelled: self.train.places,
@@ -196,8 +213,11 @@ impl Contest<'_> {
     }
 }
 
-/// A method after tuning, with the rows that it was tuned on.
-struct Tuned {
+/// A setting with its score and its values on the validation rows.
+type ScoredSetting = (f64, Setting, Vec<f64>);
+
+/// A method after tuning, with its predictions of the validation rows.
+struct TunedMethod {
     outcome: Outcome,
     validation_values: Vec<f64>,
 }
@@ -235,7 +255,7 @@ fn one_for_each_of(expected: usize, found: usize, what: &'static str) -> Result<
 }
 
 impl Rows<'_> {
-    /// Columns as long as the rows, and finite.
+    /// Checks that columns have one finite value for each row.
     fn check(&self) -> Result<(), Error> {
         let predictions = self.predictions.iter().map(|values| ("prediction", *values));
         let features = self.features.iter().map(|values| ("feature", *values));

@@ -1,4 +1,4 @@
-//! Cholesky's method for `K + s I`: of a sparse matrix where the kernel is narrow, of a dense one otherwise.
+//! Cholesky factorisation of `K + s I`: sparse if the kernel is narrow, dense otherwise.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::{self, factor::LltRegularization};
@@ -11,43 +11,43 @@ use rayon::prelude::*;
 use super::Solution;
 use crate::influence::Influence;
 
-/// Kernel values below this count as 0: all of a row together are less than what rounding does to its diagonal. What they
-/// would be multiplied to cannot be held as normal numbers, on which CPUs take a hundred times as long.
+/// Kernel values below this count as 0: even 10,000 of them are less than the rounding error of the diagonal. Products of
+/// smaller values would become subnormal numbers, on which CPUs are about a hundred times slower.
 const NEGLIGIBLE: f64 = 1e-20;
-/// A matrix is sparse if at most one in so many values counts.
+/// A matrix counts as sparse if at most one in this many values is not negligible. Chosen, not measured.
 const SPARSE: usize = 16;
-/// Rows that are looked at to find out.
+/// Rows whose kernel values are counted to find out. Chosen, not measured.
 const SAMPLE: usize = 64;
 
 pub(super) struct Direct<'a> {
     kernel: &'a Influence,
     rows: usize,
-    sparse: Option<Sparse>,
+    sparse: Option<SparseFactor>,
 }
 
-/// The lower half of K in compressed columns, and the order in which it is factored, whatever s is.
-struct Sparse {
+/// The lower triangle of K in compressed columns, and its symbolic factorisation, which is the same for every s.
+struct SparseFactor {
     pattern: SymbolicSparseColMat<usize>,
     values: Vec<f64>,
     order: SymbolicLlt<usize>,
 }
 
 impl<'a> Direct<'a> {
-    /// Looks at the kernel among some rows.
+    /// Decides from the kernel values of some rows whether the matrix is sparse.
     pub(super) fn new(kernel: &'a Influence, rows: usize) -> Self {
         let step = rows.div_ceil(SAMPLE).max(1);
         let counted = |row: usize| kernel.kernel_of_row(row).iter().filter(|&&value| value > NEGLIGIBLE).count();
         let seen = (0..rows).step_by(step).collect::<Vec<_>>();
         let counts: usize = seen.par_iter().map(|&row| counted(row)).sum();
         let is_sparse = counts * SPARSE <= seen.len() * rows;
-        Self { kernel, rows, sparse: if is_sparse { Sparse::new(kernel, rows) } else { None } }
+        Self { kernel, rows, sparse: if is_sparse { SparseFactor::new(kernel, rows) } else { None } }
     }
 
     pub(super) fn is_sparse(&self) -> bool {
         self.sparse.is_some()
     }
 
-    /// The solution for one s; `None` if rounding leaves the matrix not positive.
+    /// The solution for one s; `None` if the matrix is not positive definite after rounding.
     pub(super) fn solve(&self, shift: f64, right: &[f64]) -> Solution {
         let right = Mat::from_fn(self.rows, 1, |row, _| right[row]);
         let solution = match &self.sparse {
@@ -58,7 +58,7 @@ impl<'a> Direct<'a> {
         values.iter().all(|value| value.is_finite()).then_some(values)
     }
 
-    /// In place: the matrix is the largest thing there is.
+    /// Factors the dense matrix in place, since it takes most of the memory.
     fn dense(&self, shift: f64, mut right: Mat<f64>) -> Option<Mat<f64>> {
         let mut matrix = Mat::<f64>::zeros(self.rows, self.rows);
         matrix.par_col_iter_mut().enumerate().for_each(|(row, column)| {
@@ -77,13 +77,15 @@ impl<'a> Direct<'a> {
     }
 }
 
-impl Sparse {
+/// The values of a column of K from the diagonal down, without negligible ones.
+fn lower_column(kernel: &Influence, row: usize) -> Vec<(usize, f64)> {
+    let values = kernel.kernel_of_row(row).into_iter().enumerate().skip(row);
+    values.filter(|(_, value)| *value > NEGLIGIBLE).collect()
+}
+
+impl SparseFactor {
     fn new(kernel: &Influence, rows: usize) -> Option<Self> {
-        let column = |row: usize| -> Vec<(usize, f64)> {
-            let values = kernel.kernel_of_row(row).into_iter().enumerate().skip(row);
-            values.filter(|(_, value)| *value > NEGLIGIBLE).collect()
-        };
-        let columns: Vec<Vec<(usize, f64)>> = (0..rows).into_par_iter().map(column).collect();
+        let columns: Vec<Vec<(usize, f64)>> = (0..rows).into_par_iter().map(|row| lower_column(kernel, row)).collect();
         let mut starts = vec![0];
         for column in &columns {
             starts.push(starts[starts.len() - 1] + column.len());
@@ -96,7 +98,7 @@ impl Sparse {
 
     fn factor(&self, shift: f64) -> Option<Llt<usize, f64>> {
         let mut values = self.values.clone();
-        // A column begins with its diagonal element.
+        // The first element of a column is on the diagonal.
         let starts = self.pattern.col_ptr();
         starts[..starts.len() - 1].iter().for_each(|&start| values[start] += shift);
         let matrix = SparseColMat::new(self.pattern.clone(), values);

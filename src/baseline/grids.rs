@@ -1,4 +1,4 @@
-//! Which settings of each method are tried: those of the paper unless others are given.
+//! The settings of each method to try; by default those of the paper.
 
 use serde_json::Value;
 
@@ -7,29 +7,33 @@ use crate::error::{Error, plain};
 use crate::space::Sigma;
 use crate::tune::not_empty;
 
-/// One choice of everything that a method leaves open.
+/// One combination of hyperparameters of a method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// Which column of predictions, for methods that use one.
+    /// The column of predictions, for methods that use one.
     pub prediction: Option<usize>,
-    /// The width of the kernel, for methods that have one.
+    /// The bandwidth of the kernel, for methods that have one.
     pub sigma: Option<Sigma>,
-    /// The other values, each under the paper's name.
+    /// The other hyperparameters, each under the paper's name.
     pub knobs: Vec<(&'static str, f64)>,
-    /// The setting of the method whose values this one smooths.
+    /// The setting of the method whose predictions are smoothed.
     pub before: Option<Box<Setting>>,
 }
 
 impl Setting {
-    /// The value of a knob.
+    /// The value of a hyperparameter.
     ///
     /// # Panics
-    /// If the method has no such knob.
+    /// If the method has no such hyperparameter.
     pub(super) fn knob(&self, name: &str) -> f64 {
-        self.knobs.iter().find(|(known, _)| *known == name).map(|(_, value)| *value).expect("a knob of the method")
+        self.knobs
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| *value)
+            .expect("a hyperparameter of the method")
     }
 
-    /// Names and values for people and files: numbers but for σ and the prediction.
+    /// Names and values for reports and files. All are numbers except for σ and the prediction.
     #[must_use]
     pub fn hyperparameters(&self, predictions: &[String]) -> Vec<(String, Value)> {
         let before = self.before.iter().flat_map(|before| before.hyperparameters(predictions));
@@ -43,7 +47,7 @@ impl Setting {
     }
 }
 
-/// The values to try. [`Grids::paper`] has those of the paper's table.
+/// The values to try. [`Grids::paper`] returns those of the paper's table.
 #[derive(Clone, Debug)]
 pub struct Grids {
     /// σ of kernel regression.
@@ -58,7 +62,7 @@ pub struct Grids {
     pub delta: Vec<f64>,
     /// η of HEM.
     pub eta: Vec<f64>,
-    /// α of LGC; the paper leaves LGC out, so these are 1 − η.
+    /// α of LGC; the paper has no values for LGC, so these are 1 − η.
     pub alpha: Vec<f64>,
     /// λ_ridge of LapRLS.
     pub ridge: Vec<f64>,
@@ -74,7 +78,7 @@ impl Grids {
     /// The paper's values, σ in degrees.
     ///
     /// # Errors
-    /// None in truth: all of them are in range.
+    /// None in practice: all of them are in range.
     pub fn paper() -> Result<Self, Error> {
         let eta = linspace(0.01, 1.0, 6);
         Ok(Self {
@@ -92,7 +96,7 @@ impl Grids {
         })
     }
 
-    /// These σ for every method that has one.
+    /// The same grids with these σ for every method that has one.
     #[must_use]
     pub fn with_sigmas(mut self, sigmas: &[Sigma]) -> Self {
         self.kernel_sigmas = sigmas.to_vec();
@@ -101,20 +105,16 @@ impl Grids {
         self
     }
 
-    /// Every list has values, all of them in range.
-    ///
-    /// # Errors
-    /// If not.
+    /// Checks that every list has values, and that all of them are in range.
     pub(super) fn check(&self) -> Result<(), Error> {
-        let positive = "a positive number of a sane size";
-        let sane = 1e-100..=1e100;
-        let is_part = |value: f64| (0.0..=1.0).contains(&value);
-        check_each("c", &self.c, "between 0 and 1", is_part)?;
-        check_each("delta", &self.delta, "between 0 and 1", is_part)?;
-        check_each("eta", &self.eta, "above 0 and at most 1", |value| value > 0.0 && is_part(value))?;
-        check_each("alpha", &self.alpha, "at least 0 and below 1", |value| value < 1.0 && is_part(value))?;
+        let positive = "between 1e-100 and 1e100";
+        let (sane, part) = (1e-100..=1e100, 0.0..=1.0);
+        check_each("c", &self.c, "between 0 and 1", |value| part.contains(&value))?;
+        check_each("delta", &self.delta, "between 0 and 1", |value| part.contains(&value))?;
+        check_each("eta", &self.eta, "above 0 and at most 1", |value| value > 0.0 && value <= 1.0)?;
+        check_each("alpha", &self.alpha, "at least 0 and below 1", |value| (0.0..1.0).contains(&value))?;
         check_each("ridge", &self.ridge, positive, |value| sane.contains(&value))?;
-        check_each("laplacian", &self.laplacian, "zero or a positive number of a sane size", |value| {
+        check_each("laplacian", &self.laplacian, "zero, or between 1e-100 and 1e100", |value| {
             value == 0.0 || sane.contains(&value)
         })?;
         check_each("constant", &self.constant, positive, |value| sane.contains(&value))?;
@@ -122,7 +122,7 @@ impl Grids {
         [&self.kernel_sigmas, &self.sigmas, &self.gpr_sigmas].into_iter().try_for_each(|list| not_empty("sigma", list))
     }
 
-    /// All settings of a method, those of one σ behind each other.
+    /// All settings of a method; those with the same σ are consecutive.
     pub(super) fn settings(&self, method: Method, predictions: usize) -> Vec<Setting> {
         let sigmas: &[Sigma] = match method {
             Method::Unsmoothed | Method::Shrinkage => &[],
@@ -146,8 +146,8 @@ impl Grids {
         let mut settings = Vec::new();
         for &sigma in &sigmas {
             for &prediction in &columns {
-                let setting = |knobs: &Vec<_>| Setting { prediction, sigma, knobs: knobs.clone(), before: None };
-                settings.extend(knobs.iter().map(setting));
+                let of_knobs = knobs.iter().cloned();
+                settings.extend(of_knobs.map(|knobs| Setting { prediction, sigma, knobs, before: None }));
             }
         }
         settings
@@ -167,20 +167,20 @@ fn check_each(
     }
 }
 
-/// Every value of each knob with every value of the others.
+/// All combinations of values.
 fn combinations(knobs: &[(&'static str, &[f64])]) -> Vec<Vec<(&'static str, f64)>> {
-    let mut all = vec![Vec::new()];
+    let mut all: Vec<Vec<(&'static str, f64)>> = vec![Vec::new()];
     for (name, values) in knobs {
-        let with = |known: &Vec<(&'static str, f64)>| {
-            let more = |&value: &f64| known.iter().copied().chain([(*name, value)]).collect::<Vec<_>>();
-            values.iter().map(more).collect::<Vec<_>>()
-        };
-        all = all.iter().flat_map(with).collect();
+        let mut longer = Vec::with_capacity(all.len() * values.len());
+        for known in &all {
+            longer.extend(values.iter().map(|&value| [known.as_slice(), &[(*name, value)]].concat()));
+        }
+        all = longer;
     }
     all
 }
 
-/// Even steps from the first value to the last.
+/// Evenly spaced values from the first to the last.
 pub(crate) fn linspace(low: f64, high: f64, count: usize) -> Vec<f64> {
     (0..count).map(|step| low + (high - low) * step as f64 / (count - 1) as f64).collect()
 }

@@ -1,29 +1,30 @@
-//! Conjugate gradients for several symmetric positive systems that share passes of kernel sums: a column each.
+//! Preconditioned conjugate gradients for several symmetric positive definite systems at once. They share passes of kernel
+//! sums; each system is one column.
 //!
-//! What counts as converged is the residual itself, computed once more at the end, not the one that the recurrence carries
-//! along: sums of an engine are right to a tolerance only.
+//! Convergence is checked with the true residual, computed again at the end. The residual of the recurrence is not enough,
+//! because the sums of an engine have a tolerance.
 
 /// Equations `A x = b`, one matrix for each column.
 pub(super) trait System: Sync {
-    /// Each listed column's matrix times its vector.
+    /// Multiplies the matrix of each listed column with its vector.
     fn apply(&self, columns: &[usize], vectors: &[&[f64]]) -> Vec<Vec<f64>>;
 
-    /// About the inverse of a column's matrix times a vector.
+    /// Multiplies an approximate inverse of a column's matrix with a vector; the identity by default.
     fn precondition(&self, _column: usize, residual: &[f64]) -> Vec<f64> {
         residual.to_vec()
     }
 }
 
-/// One right-hand side, and how small the residual must become relative to it.
+/// A right-hand side, and the tolerance for the residual relative to it.
 pub(super) struct Right {
     pub(super) values: Vec<f64>,
     pub(super) tolerance: f64,
 }
 
-/// A restart that does not at least halve the residual has reached what the sums allow.
+/// If a restart does not at least halve the residual, the accuracy of the sums is exhausted. Chosen, not measured.
 const PROGRESS: f64 = 0.5;
 
-/// Solves all systems; `None` for those that do not get there within so many passes.
+/// Solves all systems; `None` for those that do not converge within this many passes.
 pub(super) fn solve(system: &dyn System, right: &[Right], passes: usize) -> Vec<Option<Vec<f64>>> {
     let mut columns: Vec<Column> = right.iter().map(Column::new).collect();
     for (at, column) in columns.iter_mut().enumerate() {
@@ -34,10 +35,10 @@ pub(super) fn solve(system: &dyn System, right: &[Right], passes: usize) -> Vec<
         if active.is_empty() {
             break;
         }
-        let vectors: Vec<&[f64]> = active.iter().map(|&at| columns[at].question()).collect();
+        let vectors: Vec<&[f64]> = active.iter().map(|&at| columns[at].factor()).collect();
         let products = system.apply(&active, &vectors);
         for (&at, product) in active.iter().zip(&products) {
-            columns[at].hear(product, &|residual| system.precondition(at, residual));
+            columns[at].advance(product, &|residual| system.precondition(at, residual));
         }
     }
     columns.into_iter().map(|column| (column.state == State::Solved).then_some(column.solution)).collect()
@@ -45,9 +46,9 @@ pub(super) fn solve(system: &dyn System, right: &[Right], passes: usize) -> Vec<
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Going along a direction.
+    /// Takes steps along conjugate directions.
     Searching,
-    /// The residual seems small enough; it is being computed anew.
+    /// The residual of the recurrence is small enough; the true one is computed next.
     Checking,
     Solved,
     Stuck,
@@ -55,15 +56,15 @@ enum State {
 
 struct Column<'a> {
     right: &'a Right,
-    /// The length that the residual must get below.
+    /// The norm that the residual must reach.
     goal: f64,
     state: State,
     solution: Vec<f64>,
     residual: Vec<f64>,
     direction: Vec<f64>,
-    /// Residual times preconditioned residual.
+    /// The residual times the preconditioned residual.
     slope: f64,
-    /// The residual at the last restart.
+    /// The norm of the residual at the last restart.
     checked: f64,
 }
 
@@ -87,12 +88,13 @@ impl<'a> Column<'a> {
         matches!(self.state, State::Searching | State::Checking)
     }
 
-    /// What is to be multiplied next.
-    fn question(&self) -> &[f64] {
+    /// The vector to multiply next.
+    fn factor(&self) -> &[f64] {
         if self.state == State::Checking { &self.solution } else { &self.direction }
     }
 
-    fn hear(&mut self, product: &[f64], precondition: Precondition) {
+    /// Uses the product of the matrix with [`factor`](Self::factor).
+    fn advance(&mut self, product: &[f64], precondition: Precondition) {
         if self.state == State::Checking {
             let residual = self.right.values.iter().zip(product).map(|(right, left)| right - left).collect();
             self.restart(residual, precondition);
@@ -101,7 +103,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Begins anew from a true residual.
+    /// Restarts from a true residual.
     fn restart(&mut self, residual: Vec<f64>, precondition: Precondition) {
         let size = length(&residual);
         self.state = if size <= self.goal {
@@ -119,7 +121,7 @@ impl<'a> Column<'a> {
 
     fn step(&mut self, product: &[f64], precondition: Precondition) {
         let curvature = dot(&self.direction, product);
-        // Rounding has made the matrix or the preconditioner something that is not positive.
+        // Not positive: rounding errors of the matrix or the preconditioner dominate.
         if !(curvature > 0.0 && self.slope > 0.0) {
             self.state = State::Checking;
             return;
@@ -139,7 +141,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// A product in eight lanes, so that one addition need not wait for another.
+/// The scalar product, in eight lanes, so that additions of different lanes do not wait for each other.
 pub(super) fn dot(left: &[f64], right: &[f64]) -> f64 {
     let ((left, left_rest), (right, right_rest)) = (left.as_chunks::<8>(), right.as_chunks::<8>());
     let mut lanes = [0.0; 8];
@@ -156,7 +158,7 @@ fn length(values: &[f64]) -> f64 {
     dot(values, values).sqrt()
 }
 
-/// Adds a multiple.
+/// Adds `factor · others` to `values`.
 pub(super) fn add(values: &mut [f64], factor: f64, others: &[f64]) {
     values.iter_mut().zip(others).for_each(|(value, other)| *value += factor * other);
 }
@@ -165,19 +167,20 @@ pub(super) fn add(values: &mut [f64], factor: f64, others: &[f64]) {
 mod tests {
     use super::*;
 
-    /// Second differences of a row of values, with a diagonal of one's own for each column.
+    /// Second differences along a row of values, with a different diagonal for each column.
     struct Chain {
         diagonals: Vec<f64>,
     }
 
     impl System for Chain {
         fn apply(&self, columns: &[usize], vectors: &[&[f64]]) -> Vec<Vec<f64>> {
-            let product = |(&column, vector): (&usize, &&[f64])| {
-                let at = |row: isize| usize::try_from(row).ok().and_then(|row| vector.get(row)).copied().unwrap_or(0.0);
-                let row = |row: isize| self.diagonals[column] * at(row) - at(row - 1) - at(row + 1);
-                (0..vector.len() as isize).map(row).collect()
-            };
-            columns.iter().zip(vectors).map(product).collect()
+            let products = columns.iter().zip(vectors).map(|(&column, vector)| {
+                let before = std::iter::once(&0.0).chain(*vector);
+                let after = vector[1..].iter().chain([&0.0]);
+                let rows = vector.iter().zip(before).zip(after);
+                rows.map(|((here, before), after)| self.diagonals[column] * here - before - after).collect()
+            });
+            products.collect()
         }
     }
 
@@ -190,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_solved_each_by_itself() {
+    fn each_column_is_solved() {
         let diagonals = [2.1, 5.0, 40.0];
         let chain = Chain { diagonals: diagonals.to_vec() };
         for (column, solution) in solved(&diagonals, 1e-12, 500).into_iter().enumerate() {
@@ -200,17 +203,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_reached_is_none() {
-        // Few passes do for a large diagonal only; a negative one has no solution that this could find; and no
-        // arithmetic reaches a residual of 1e-30.
-        let of = |found: Vec<Option<Vec<f64>>>| found.iter().map(Option::is_some).collect::<Vec<_>>();
-        assert_eq!(of(solved(&[2.001, 40.0], 1e-9, 12)), [false, true]);
-        assert_eq!(of(solved(&[-5.0, 5.0], 1e-9, 100)), [false, true]);
-        assert_eq!(of(solved(&[2.1], 1e-30, 10_000)), [false]);
+    fn systems_that_do_not_converge_are_none() {
+        // A few passes are enough for a large diagonal only; a matrix with a negative one is not positive definite; and a
+        // residual of 1e-30 is below what 64-bit numbers can reach.
+        for (diagonals, tolerance, passes, expected) in [
+            (&[2.001, 40.0][..], 1e-9, 12, &[false, true][..]),
+            (&[-5.0, 5.0], 1e-9, 100, &[false, true]),
+            (&[2.1], 1e-30, 10_000, &[false]),
+        ] {
+            let found: Vec<bool> = solved(diagonals, tolerance, passes).iter().map(Option::is_some).collect();
+            assert_eq!(found, expected, "{diagonals:?}");
+        }
     }
 
     #[test]
-    fn nothing_is_the_solution_of_nothing() {
+    fn zero_is_the_solution_for_zero() {
         let right = [Right { values: vec![0.0; 4], tolerance: 1e-9 }];
         assert_eq!(solve(&Chain { diagonals: vec![3.0] }, &right, 5), [Some(vec![0.0; 4])]);
     }

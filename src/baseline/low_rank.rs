@@ -1,5 +1,5 @@
-//! A few columns L with K ≈ L Lᵀ, by Cholesky's method with the largest remaining diagonal as pivot; what conjugate
-//! gradients for Gaussian processes are preconditioned with: a wide kernel has few directions in which it is not small.
+//! A low-rank approximation K ≈ L Lᵀ by pivoted Cholesky factorisation, the preconditioner of conjugate gradients for Gaussian
+//! processes. For a wide kernel few columns are enough, since its eigenvalues decay quickly.
 
 use faer::linalg::solvers::{Llt, Solve};
 use faer::{Mat, Side};
@@ -8,26 +8,27 @@ use rayon::prelude::*;
 use super::krylov::{add, dot};
 use crate::influence::Influence;
 
-/// Most columns: 40 MB for 10,000 rows, and a tenth of the work of a pass over all pairs.
+/// The most columns: 40 MB for 10,000 rows, where computing them takes a tenth of the work of a pass over all pairs.
 const RANK: usize = 512;
-/// After so many columns, at least [`CAUGHT`] of the diagonal must have been caught for more to be worth their time.
+/// After [`GLANCE`] columns, more are computed only if these explain at least [`CAUGHT`] of the trace. Chosen, not measured.
 const GLANCE: usize = 64;
 const CAUGHT: f64 = 0.5;
-/// Rows that one task works on at a time: a piece of a column stays in the second-level cache.
+/// Rows that one task works on: 32 KiB of each column, so that the updated piece stays in the cache.
 const PIECE: usize = 1 << 12;
 
 pub(super) struct LowRank {
     columns: Vec<Vec<f64>>,
     /// `Lᵀ L`.
     gram: Mat<f64>,
-    /// The largest diagonal element that was not caught.
+    /// The largest diagonal element of K − L Lᵀ.
     pub(super) rest: f64,
 }
 
 impl LowRank {
-    /// Goes on until no diagonal element above `enough` is left, or [`RANK`] columns are there or as many as memory has room for.
+    /// Adds columns until no diagonal element of K − L Lᵀ is above `enough`, or there are [`RANK`] columns or as many as fit in
+    /// memory.
     pub(super) fn new(kernel: &Influence, rows: usize, enough: f64, memory: u64) -> Self {
-        // Each is there twice when they are multiplied.
+        // L is copied once to compute LᵀL.
         let most = (memory / (16 * rows.max(1) as u64)).clamp(1, RANK as u64) as usize;
         let mut diagonal = vec![1.0; rows];
         let mut low_rank = Self { columns: Vec::new(), gram: Mat::new(), rest: 1.0 };
@@ -66,14 +67,14 @@ impl LowRank {
         column
     }
 
-    /// The small matrix behind the inverse of `L Lᵀ + s I`, factored.
+    /// The Cholesky factor of `Lᵀ L + s I`, which the inverse of `L Lᵀ + s I` needs.
     pub(super) fn factor(&self, shift: f64) -> Option<Llt<f64>> {
         let mut small = self.gram.clone();
         (0..self.columns.len()).for_each(|k| small[(k, k)] += shift);
         small.llt(Side::Lower).ok()
     }
 
-    /// The inverse of `L Lᵀ + s I` times a vector, by Woodbury's formula.
+    /// The inverse of `L Lᵀ + s I` times a vector, by the Woodbury identity.
     pub(super) fn solve(&self, factor: &Llt<f64>, shift: f64, vector: &[f64]) -> Vec<f64> {
         let along: Vec<f64> = self.columns.par_iter().map(|column| dot(column, vector)).collect();
         let weights = factor.solve(&Mat::from_fn(along.len(), 1, |k, _| along[k]));
@@ -99,7 +100,7 @@ mod tests {
     use crate::space::Sigma;
 
     #[test]
-    fn a_wide_kernel_is_few_columns() {
+    fn a_wide_kernel_needs_few_columns() {
         let rows = 300;
         let places = Places::index(vec![(0..rows).map(|row| row as f64).collect()]).unwrap();
         let kernel = Influence::new(Sigma::index(60.0).unwrap(), &places, &places, Own::Counts).unwrap();
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_kernel_is_given_up_soon() {
+    fn a_narrow_kernel_is_given_up_early() {
         let rows = 1000;
         let places = Places::index(vec![(0..rows).map(|row| row as f64).collect()]).unwrap();
         let kernel = Influence::new(Sigma::index(0.1).unwrap(), &places, &places, Own::Counts).unwrap();

@@ -1,24 +1,25 @@
-//! The methods by name.
+//! The methods and their names.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
+use crate::text::shortened;
 
-/// A way to predict from labels, places and perhaps predictions or features.
+/// A method that predicts from labels, places and, for some methods, predictions or features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Method {
-    /// The predictions as they are.
+    /// The predictions without smoothing.
     Unsmoothed,
     /// Predictions shrunk towards their mean.
     Shrinkage,
-    /// The average of the labels around each row.
+    /// The kernel average of the labels around each row.
     KernelRegression,
     /// Post-estimation smoothing.
     Pes,
     /// Harmonic energy minimisation with the predictions attached.
     Hem,
-    /// Post-estimation smoothing of what [`Hem`](Self::Hem) predicts.
+    /// Post-estimation smoothing of the predictions of [`Hem`](Self::Hem).
     HemPes,
     /// Local and global consistency.
     Lgc,
@@ -58,13 +59,13 @@ impl Method {
         }
     }
 
-    /// Whether it reads the predictions of a model.
+    /// Whether it uses the predictions of a model.
     #[must_use]
     pub fn uses_predictions(self) -> bool {
         !matches!(self, Self::KernelRegression | Self::LapRls | Self::Gpr)
     }
 
-    /// Whether it reads features.
+    /// Whether it uses features.
     #[must_use]
     pub fn uses_features(self) -> bool {
         self == Self::LapRls
@@ -83,7 +84,7 @@ impl FromStr for Method {
     fn from_str(text: &str) -> Result<Self, Error> {
         Self::ALL.into_iter().find(|method| method.name() == text).ok_or_else(|| Error::Parameter {
             name: "method",
-            value: format!("'{}'", crate::io::shortened(text, 80)),
+            value: format!("'{}'", shortened(text, 80)),
             expected: "one of unsmoothed, shrinkage, kernel, p-es, hem, hem+p-es, lgc, laprls, gpr",
         })
     }

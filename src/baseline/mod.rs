@@ -1,8 +1,8 @@
-//! The methods that the paper compares post-estimation smoothing with, all on the sums of an engine.
+//! The methods that the paper compares post-estimation smoothing with, all built on the sums of an engine.
 //!
-//! A method sees labelled rows and rows to predict, and gives a value for each of the latter. [`Contest`] tunes each on
-//! validation rows, whose truth only scores, and scores what was chosen on holdout rows. All settings that share a σ are
-//! tried together: one plan, and passes of sums that carry a column for each.
+//! A method sees labelled rows and rows to predict, and predicts the latter. [`Contest`] tunes each method on validation rows,
+//! whose truth is used only for scoring, and scores the chosen setting on holdout rows. Settings with the same σ are tried
+//! together: they share one plan, and passes of sums with one column for each.
 
 mod contest;
 mod damped;
@@ -28,7 +28,7 @@ use crate::engine::EngineOptions;
 use crate::error::Error;
 use crate::points::Places;
 
-/// What a method may see: labelled rows, and rows to predict without their truth.
+/// The data that a method may see: labelled rows, and rows to predict without their truth.
 struct Problem<'a> {
     labelled: &'a Places,
     labels: &'a [f64],
@@ -39,11 +39,11 @@ struct Problem<'a> {
     options: EngineOptions,
 }
 
-/// The values that a setting predicts; `None` if its equations were not solved within the allowed number of passes.
+/// The predictions of a setting; `None` if its equations were not solved within the allowed number of passes.
 type Solution = Option<Vec<f64>>;
 
 impl Problem<'_> {
-    /// What each of some settings of one σ predicts.
+    /// The predictions of each setting; all settings have the same σ.
     fn solve(&self, method: Method, settings: &[Setting]) -> Result<Vec<Solution>, Error> {
         match method {
             Method::Unsmoothed => Ok(settings.iter().map(|setting| Some(self.prediction(setting).to_vec())).collect()),
@@ -57,7 +57,7 @@ impl Problem<'_> {
         }
     }
 
-    /// The column of predictions that a setting is about.
+    /// The column of predictions that a setting uses.
     fn prediction(&self, setting: &Setting) -> &[f64] {
         self.predictions[setting.prediction.unwrap_or(0)]
     }

@@ -1,4 +1,4 @@
-//! Shrinkage: every prediction moved towards their mean, `δ·mean(ŷ) + (1 − δ)·ŷ`. It knows no places.
+//! Shrinkage: each prediction is moved towards the mean of all, `δ·mean(ŷ) + (1 − δ)·ŷ`. It does not use places.
 
 use super::{Problem, Setting};
 use crate::score::mean;

@@ -1,5 +1,5 @@
-//! Whether smoothing can help, why, and what it leaves behind: the quantities of the paper's Theorem 1, spatial
-//! correlation of the errors before and after, and how many sources stand behind the averages.
+//! Diagnosis: whether smoothing can help, and why. Computes the quantities of the paper's Theorem 1, the spatial correlation of
+//! the errors before and after, and the effective number of sources of the averages.
 
 mod variogram;
 
@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use crate::correct::Correction;
 use crate::engine::EngineOptions;
 use crate::error::Error;
-use crate::influence::Influence;
+use crate::influence::{Influence, KernelSums};
 use crate::scene::Own;
 use crate::score::mean;
 use crate::space::Sigma;
@@ -18,37 +18,37 @@ use crate::tune::Trial;
 pub use self::variogram::Lag;
 pub(crate) use self::variogram::variogram;
 
-/// What to diagnose with.
+/// The parameters to diagnose.
 #[derive(Clone, Copy, Debug)]
 pub struct Diagnosis {
     /// Bandwidth.
     pub sigma: Sigma,
-    /// Mixing weight; the best one, c*, if left out.
+    /// Mixing weight; the best one, c*, if not given.
     pub c: Option<f64>,
-    /// Weight of labels.
+    /// Weight of a label.
     pub label_weight: f64,
-    /// The correct step before smoothing.
+    /// The correct step before smoothing, if it is used.
     pub correction: Option<Correction>,
-    /// Which engine, and how accurate.
+    /// Engine, accuracy and memory limit.
     pub options: EngineOptions,
 }
 
-/// What was found about one column of predictions.
+/// The result for one column of predictions.
 #[derive(Clone, Debug)]
 pub struct Findings {
-    /// γ = εᵀWε / ‖ε‖², ε = ŷ − y: how much of the errors smoothing keeps.
+    /// γ = εᵀWε / ‖ε‖² with ε = ŷ − y: the share of the errors that smoothing keeps.
     pub gamma: f64,
-    /// β = εᵀ(W − I)y / ‖ε‖²: how much the errors line up with what smoothing does to the truth.
+    /// β = εᵀ(W − I)y / ‖ε‖²: how strongly the errors correlate with the change that smoothing makes to the truth.
     pub beta: f64,
-    /// The best c: the least squared error between 0 and 1.
+    /// c*: the c between 0 and 1 with the least squared error.
     pub c_star: f64,
-    /// The c that is used: the one asked for, or c*.
+    /// The c that is used: the given one, or c*.
     pub c: f64,
     /// Mean squared error of the predictions.
     pub mse_before: f64,
-    /// Mean squared error after the correct step; that of the predictions where there is none. γ, β and c* start from here.
+    /// Mean squared error after the correct step; that of the predictions without one. γ, β and c* refer to these errors.
     pub mse_corrected: f64,
-    /// Mean squared error that c* gives.
+    /// Mean squared error after smoothing with c*.
     pub mse_at_c_star: f64,
     /// Mean squared error after smoothing with c.
     pub mse_after: f64,
@@ -56,13 +56,13 @@ pub struct Findings {
     pub moran_before: f64,
     /// Moran's I of the errors after.
     pub moran_after: f64,
-    /// Effective number of sources behind the average of each row.
+    /// The effective number of sources of each row's average.
     pub n_effective: Vec<f64>,
-    /// Rows whose own prediction is over half of their average: there is next to nothing around them.
+    /// Number of rows whose own prediction has more than half of the weight in their average: almost nothing is around them.
     pub isolated_rows: usize,
-    /// The rows after smoothing.
+    /// The smoothed rows.
     pub smoothed: Vec<f64>,
-    /// Semivariances of the errors by distance.
+    /// The empirical variogram of the errors.
     pub variogram: Vec<Lag>,
 }
 
@@ -75,7 +75,7 @@ impl Findings {
 }
 
 impl Diagnosis {
-    /// Diagnoses one column of predictions. Its truth is smoothed too, for β: this explains, it does not tune.
+    /// Diagnoses one column of predictions. The truth is smoothed, too, to compute β: the result explains, but is not for tuning.
     ///
     /// # Errors
     /// If σ does not fit the places, or columns have the wrong length or values that are not finite.
@@ -86,7 +86,7 @@ impl Diagnosis {
     /// use geosmooth::tune::Trial;
     /// use geosmooth::{EngineOptions, Places, Sigma};
     ///
-    /// // A smooth truth, and errors that alternate from row to row: smoothing takes most of them away.
+    /// // A smooth truth, and errors that alternate from row to row: smoothing removes most of them.
     /// let places = Places::index(vec![(0..100).map(f64::from).collect()])?;
     /// let truth: Vec<f64> = (0..100).map(|x| f64::from(x) / 10.0).collect();
     /// let predicted: Vec<f64> = truth.iter().enumerate().map(|(x, y)| y + [1.0, -1.0][x % 2]).collect();
@@ -106,25 +106,20 @@ impl Diagnosis {
         let averages = self.averages(trial, &predictions, &errors)?;
         let steps = difference(&averages.predictions, &predictions);
         let (squares, length) = (dot(&errors, &errors), dot(&steps, &steps));
-        // Without errors there is nothing to keep.
-        let of_errors = |sum: f64| if squares > 0.0 { sum / squares } else { 0.0 };
         let c_star = if length > 0.0 { (-dot(&errors, &steps) / length).clamp(0.0, 1.0) + 0.0 } else { 0.0 };
         let c = self.c.unwrap_or(c_star);
-        let mixed = |c: f64| -> Vec<f64> {
-            let pairs = predictions.iter().zip(&averages.predictions);
-            pairs.map(|(&prediction, &mean)| blend(c, mean, prediction)).collect()
-        };
-        let smoothed = mixed(c);
+        let smoothed = mixed(c, &averages.predictions, &predictions);
+        let at_c_star = mixed(c_star, &averages.predictions, &predictions);
         let (before, after) = (difference(&raw, trial.truth), difference(&smoothed, trial.truth));
         let neighbours = Influence::new(self.sigma, trial.targets, trial.targets, Own::LeftOut)?;
         Ok(Findings {
-            gamma: of_errors(dot(&errors, &averages.errors)),
-            beta: of_errors(dot(&errors, &difference(&averages.truth, trial.truth))),
+            gamma: ratio(dot(&errors, &averages.errors), squares),
+            beta: ratio(dot(&errors, &difference(&averages.truth, trial.truth)), squares),
             c_star,
             c,
             mse_before: mean_square(&before),
             mse_corrected: mean_square(&errors),
-            mse_at_c_star: mean_square(&difference(&mixed(c_star), trial.truth)),
+            mse_at_c_star: mean_square(&difference(&at_c_star, trial.truth)),
             mse_after: mean_square(&after),
             moran_before: self.moran(&neighbours, &before)?,
             moran_after: self.moran(&neighbours, &after)?,
@@ -141,7 +136,7 @@ impl Diagnosis {
         };
         if trial.hides_own_label {
             return Err(Error::Contradiction {
-                message: "with each row's own label hidden nothing can be corrected: it would come back through its neighbours".to_owned(),
+                message: "leave-one-out cannot be combined with the correct step: a hidden label would leak back through its neighbours".to_owned(),
                 hint: "examine other rows, or leave out the correct step".to_owned(),
             });
         }
@@ -149,67 +144,88 @@ impl Diagnosis {
         Ok(corrected.pop().map_or(Vec::new(), |column| column.values))
     }
 
-    /// W applied to predictions and truth (labels beside both) and to errors (zeros beside them).
+    /// W applied to predictions and to the truth, with labels for labelled rows, and to errors, with zeros for labelled rows.
     fn averages(&self, trial: &Trial, predictions: &[f64], errors: &[f64]) -> Result<Averages, Error> {
         let labelled = trial.labelled.as_ref().filter(|_| self.label_weight > 0.0);
         let labels = labelled.map_or(&[][..], |labelled| labelled.labels);
         let span = Span::of(&[predictions, trial.truth, labels]);
-        let units = |values: &[f64]| values.iter().map(|&value| span.to_unit(value)).collect::<Vec<f64>>();
-        let (predictions, truth, labels) = (units(predictions), units(trial.truth), units(labels));
+        let (predictions, truth) = (span.to_units(predictions), span.to_units(trial.truth));
         let own = Influence::new(self.sigma, trial.targets, trial.targets, Own::Counts)?;
-        let around = own.sums(self.sigma, &[&predictions, &truth, errors], 0.0, &self.options)?;
-        let squared = own.squared(self.sigma, 0.0, &self.options)?;
-        let beside = match trial.among_labels(self.sigma)?.filter(|_| labelled.is_some()) {
-            None => None,
-            Some(influence) => {
-                let own_mass = 1.0 / self.label_weight;
-                let sums = influence.sums(self.sigma, &[&labels], own_mass, &self.options)?;
-                Some((sums, influence.squared(self.sigma, own_mass * own_mass, &self.options)?))
-            }
+        let sums = AveragedSums {
+            span,
+            rows: own.sums(self.sigma, &[&predictions, &truth, errors], 0.0, &self.options)?,
+            squared: own.squared(self.sigma, 0.0, &self.options)?,
+            label_weight: self.label_weight,
+            labels: match trial.among_labels(self.sigma)?.filter(|_| labelled.is_some()) {
+                None => None,
+                Some(influence) => {
+                    let own_mass = 1.0 / self.label_weight;
+                    let labels = influence.sums(self.sigma, &[&span.to_units(labels)], own_mass, &self.options)?;
+                    Some((labels, influence.squared(self.sigma, own_mass * own_mass, &self.options)?))
+                }
+            },
         };
-        let label = |row: usize| {
-            beside.as_ref().map_or((0.0, 0.0, 0.0), |(sums, squared)| {
-                let weight = self.label_weight;
-                (weight * sums.value_at(0, row), weight * sums.mass_at(row), weight * weight * squared.mass_at(row))
-            })
-        };
-        let at = |row: usize| {
-            let (value, mass, squares) = label(row);
-            let mass = mass + around.mass_at(row);
-            AtRow {
-                prediction: span.stretched((value + around.value_at(0, row)) / mass),
-                truth: span.stretched((value + around.value_at(1, row)) / mass),
-                error: around.value_at(2, row) / mass,
-                mass,
-                n_effective: mass * mass / (squares + squared.mass_at(row)),
-            }
-        };
-        let rows: Vec<AtRow> = (0..trial.targets.len()).into_par_iter().map(at).collect();
-        let column = |of: fn(&AtRow) -> f64| rows.iter().map(of).collect();
+        let rows: Vec<AtRow> = (0..trial.targets.len()).into_par_iter().map(|row| sums.at(row)).collect();
         Ok(Averages {
-            predictions: column(|row| row.prediction),
-            truth: column(|row| row.truth),
-            errors: column(|row| row.error),
-            mass: column(|row| row.mass),
-            n_effective: column(|row| row.n_effective),
+            predictions: rows.iter().map(|row| row.prediction).collect(),
+            truth: rows.iter().map(|row| row.truth).collect(),
+            errors: rows.iter().map(|row| row.error).collect(),
+            mass: rows.iter().map(|row| row.mass).collect(),
+            n_effective: rows.iter().map(|row| row.n_effective).collect(),
         })
     }
 
-    /// Moran's I with the row-normalised kernel of the smoother, each row itself left out. Rows so far from all others that the
-    /// kernel vanishes in 64-bit numbers take no part.
+    /// Moran's I with the row-normalised kernel of the smoother, without each row itself. Rows so far from all others that the
+    /// kernel underflows are left out.
     fn moran(&self, neighbours: &Influence, errors: &[f64]) -> Result<f64, Error> {
         let centre = mean(errors.iter().copied()).unwrap_or(0.0);
         let centred: Vec<f64> = errors.iter().map(|error| error - centre).collect();
         let scale = centred.iter().fold(0.0, |most: f64, error| most.max(error.abs())).max(f64::MIN_POSITIVE);
         let units: Vec<f64> = centred.iter().map(|error| error / scale).collect();
         let sums = neighbours.sums(self.sigma, &[&units], 0.0, &self.options)?;
-        let with_neighbours = || (0..units.len()).filter(|&row| sums.mass_at(row) > 0.0);
-        let along: f64 = with_neighbours().map(|row| units[row] * sums.shrunk(0, row, 0.0)).sum();
-        let squares: f64 = with_neighbours().map(|row| units[row] * units[row]).sum();
-        Ok(if squares > 0.0 { along / squares } else { 0.0 })
+        let with_neighbours: Vec<usize> = (0..units.len()).filter(|&row| sums.mass_at(row) > 0.0).collect();
+        let along: f64 = with_neighbours.iter().map(|&row| units[row] * sums.shrunk(0, row, 0.0)).sum();
+        let squares: f64 = with_neighbours.iter().map(|&row| units[row] * units[row]).sum();
+        Ok(ratio(along, squares))
     }
 }
 
+/// The kernel sums that [`Averages`] are computed from.
+struct AveragedSums {
+    span: Span,
+    /// Sums of predictions, truth and errors.
+    rows: KernelSums,
+    /// `Σ K²` of the rows.
+    squared: KernelSums,
+    label_weight: f64,
+    /// Sums of the labels, and `Σ K²` of the labelled rows.
+    labels: Option<(KernelSums, KernelSums)>,
+}
+
+impl AveragedSums {
+    /// The averages at a row.
+    fn at(&self, row: usize) -> AtRow {
+        let (value, mass, squares) = self.label(row);
+        let mass = mass + self.rows.mass_at(row);
+        AtRow {
+            prediction: self.span.stretched((value + self.rows.value_at(0, row)) / mass),
+            truth: self.span.stretched((value + self.rows.value_at(1, row)) / mass),
+            error: self.rows.value_at(2, row) / mass,
+            mass,
+            n_effective: mass * mass / (squares + self.squared.mass_at(row)),
+        }
+    }
+
+    /// The weighted sums of the labels at a row: N, D and `Σ (w K)²`.
+    fn label(&self, row: usize) -> (f64, f64, f64) {
+        self.labels.as_ref().map_or((0.0, 0.0, 0.0), |(sums, squared)| {
+            let weight = self.label_weight;
+            (weight * sums.value_at(0, row), weight * sums.mass_at(row), weight * weight * squared.mass_at(row))
+        })
+    }
+}
+
+/// The averages at one row.
 struct AtRow {
     prediction: f64,
     truth: f64,
@@ -218,12 +234,23 @@ struct AtRow {
     n_effective: f64,
 }
 
+/// The averages at all rows, in columns.
 struct Averages {
     predictions: Vec<f64>,
     truth: Vec<f64>,
     errors: Vec<f64>,
     mass: Vec<f64>,
     n_effective: Vec<f64>,
+}
+
+/// `c · mean + (1 − c) · prediction` of each row.
+fn mixed(c: f64, means: &[f64], predictions: &[f64]) -> Vec<f64> {
+    predictions.iter().zip(means).map(|(&prediction, &mean)| blend(c, mean, prediction)).collect()
+}
+
+/// A sum relative to a sum of squares; 0 if that is 0: without errors there is nothing to compare with.
+fn ratio(sum: f64, squares: f64) -> f64 {
+    if squares > 0.0 { sum / squares } else { 0.0 }
 }
 
 fn difference(left: &[f64], right: &[f64]) -> Vec<f64> {

@@ -1,4 +1,4 @@
-//! Half the mean squared difference of errors, by the distance between their rows.
+//! The empirical variogram of errors: half the mean squared difference of two errors, by the distance between their rows.
 
 use rayon::prelude::*;
 
@@ -20,12 +20,14 @@ pub struct Lag {
     pub after: f64,
 }
 
-/// Classes of distance, each half a σ wide: they end at ten σ, where the kernel has long vanished.
+/// Classes of distance, each σ/2 wide. They end at ten σ, far beyond the reach of the kernel (e⁻⁵⁰).
 const LAGS: usize = 20;
 const LAGS_PER_SIGMA: f64 = 2.0;
-/// Rows whose pairs are looked at, and rows that they are paired with: more are represented by as many, drawn at random.
+/// The most rows in the first and in the second role of a pair; from more, a random sample is drawn. 2·10⁸ pairs at most.
+/// Chosen, not measured.
 const FIRST_ROWS: usize = 2000;
 const SECOND_ROWS: usize = 100_000;
+/// An arbitrary number: the year of the paper.
 const SEED: u64 = 2020;
 
 /// The empirical variogram of errors before and after.
@@ -34,34 +36,51 @@ pub(crate) fn variogram(places: &Places, sigma: Sigma, before: &[f64], after: &[
     let first = Chance::new(SEED).sample(places.len(), FIRST_ROWS);
     let second = Chance::new(SEED + 1).sample(places.len(), SECOND_ROWS);
     let points: Vec<[f64; 3]> = second.iter().map(|&row| point(places, metric, row)).collect();
-    let of_row = |&row: &usize| {
-        let mut lags = [Tally::default(); LAGS];
-        let here = point(places, metric, row);
-        for (&other, there) in second.iter().zip(&points) {
-            if other == row || places.group(other) != places.group(row) {
+    let pairs = Pairs { places, metric, sigma: sigma.value(), second: &second, points: &points, before, after };
+    let rows: Vec<[LagTally; LAGS]> = first.par_iter().map(|&row| pairs.of_row(row)).collect();
+    let total = |lag: usize| rows.iter().fold(LagTally::default(), |sum, row| sum.plus(&row[lag]));
+    Ok((0..LAGS).map(total).filter(|tally| tally.pairs > 0).map(LagTally::lag).collect())
+}
+
+/// The rows that may be the second of a pair.
+struct Pairs<'a> {
+    places: &'a Places,
+    metric: Metric,
+    sigma: f64,
+    second: &'a [usize],
+    /// The places of the second rows.
+    points: &'a [[f64; 3]],
+    before: &'a [f64],
+    after: &'a [f64],
+}
+
+impl Pairs<'_> {
+    /// Adds up all pairs with this row as the first, by their distance.
+    fn of_row(&self, row: usize) -> [LagTally; LAGS] {
+        let mut lags = [LagTally::default(); LAGS];
+        let here = point(self.places, self.metric, row);
+        for (&other, there) in self.second.iter().zip(self.points) {
+            if other == row || self.places.group(other) != self.places.group(row) {
                 continue;
             }
-            let distance = distance(metric, here, *there);
-            if let Some(lag) = lags.get_mut((LAGS_PER_SIGMA * distance / sigma.value()) as usize) {
-                lag.add(distance, before[row] - before[other], after[row] - after[other]);
+            let distance = distance(self.metric, here, *there);
+            if let Some(lag) = lags.get_mut((LAGS_PER_SIGMA * distance / self.sigma) as usize) {
+                lag.add(distance, self.before[row] - self.before[other], self.after[row] - self.after[other]);
             }
         }
         lags
-    };
-    let rows: Vec<[Tally; LAGS]> = first.par_iter().map(of_row).collect();
-    let total = |lag: usize| rows.iter().fold(Tally::default(), |sum, row| sum.plus(&row[lag]));
-    Ok((0..LAGS).map(total).filter(|tally| tally.pairs > 0).map(Tally::lag).collect())
+    }
 }
 
 #[derive(Clone, Copy, Default)]
-struct Tally {
+struct LagTally {
     pairs: u64,
     distance: f64,
     before: f64,
     after: f64,
 }
 
-impl Tally {
+impl LagTally {
     fn add(&mut self, distance: f64, before: f64, after: f64) {
         self.pairs += 1;
         self.distance += distance;
@@ -89,7 +108,7 @@ impl Tally {
     }
 }
 
-/// A row as a point in the axes of the metric, which has up to three of them.
+/// The place of a row, in the (up to three) axes that span the space.
 fn point(places: &Places, metric: Metric, row: usize) -> [f64; 3] {
     let axes = places.axes();
     match metric {
@@ -101,7 +120,7 @@ fn point(places: &Places, metric: Metric, row: usize) -> [f64; 3] {
     }
 }
 
-/// The distance of two points in the unit of σ.
+/// The distance between two points, in the unit of σ.
 fn distance(metric: Metric, here: [f64; 3], there: [f64; 3]) -> f64 {
     let straight = (0..3).map(|k| (here[k] - there[k]).powi(2)).sum::<f64>().sqrt();
     match metric {

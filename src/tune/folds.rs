@@ -1,4 +1,5 @@
-//! Folds of labelled rows by blocks of space, so that most hidden rows have no labelled row next door.
+//! Spatially blocked cross-validation: folds of labelled rows by blocks of space, so that most hidden rows have no visible
+//! labelled row close by.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +10,26 @@ use crate::points::Places;
 use crate::space::{EARTH_RADIUS, Sigma};
 use crate::tune::Trial;
 
-/// One fold: rows taken for ones to predict, and the rows of all other folds, whose labels may be seen.
+/// One fold: its rows are hidden and have to be predicted; the rows of all other folds are seen with their labels.
 #[derive(Clone, Debug)]
 pub struct Fold {
-    hidden: Rows,
-    seen: Rows,
+    hidden: FoldRows,
+    seen: FoldRows,
 }
 
 #[derive(Clone, Debug)]
-struct Rows {
+struct FoldRows {
     places: Places,
     labels: Vec<f64>,
     predictions: Vec<Vec<f64>>,
 }
 
+/// An arbitrary number: the year of the paper.
 const SEED: u64 = 2020;
 
 impl Fold {
-    /// Cuts space into square blocks of a side (a length with its unit, as for σ) and deals them into folds of about as many
-    /// rows each, at random but always the same way.
+    /// Cuts space into square blocks with the given side (a length with a unit, as for σ), and assigns them to folds with about
+    /// equal numbers of rows: at random, but with a fixed seed.
     ///
     /// # Errors
     /// If there are fewer than two folds or fewer blocks than folds, or the unit does not fit the places.
@@ -37,16 +39,16 @@ impl Fold {
         }
         labelled.check()?;
         let fold_of = deal(&blocks(labelled.places, block)?, folds, block)?;
-        let rows =
-            |keep: &dyn Fn(usize) -> bool| -> Vec<usize> { (0..fold_of.len()).filter(|&r| keep(fold_of[r])).collect() };
-        let fold = |number: usize| Self {
-            hidden: Rows::of(labelled, &rows(&|fold| fold == number)),
-            seen: Rows::of(labelled, &rows(&|fold| fold != number)),
-        };
-        Ok((0..folds).map(fold).collect())
+        Ok((0..folds).map(|number| Self::number(number, &fold_of, labelled)).collect())
     }
 
-    /// The trial that the fold is.
+    /// The fold of this number.
+    fn number(number: usize, fold_of: &[usize], labelled: &LabelledRows) -> Self {
+        let (hidden, seen): (Vec<usize>, Vec<usize>) = (0..fold_of.len()).partition(|&row| fold_of[row] == number);
+        Self { hidden: FoldRows::of(labelled, &hidden), seen: FoldRows::of(labelled, &seen) }
+    }
+
+    /// The fold as a trial for tuning.
     #[must_use]
     pub fn trial(&self) -> Trial<'_> {
         Trial {
@@ -63,13 +65,12 @@ impl Fold {
     }
 }
 
-impl Rows {
+impl FoldRows {
     fn of(labelled: &LabelledRows, rows: &[usize]) -> Self {
-        let pick = |values: &[f64]| rows.iter().map(|&row| values[row]).collect();
         Self {
             places: labelled.places.select(rows),
-            labels: pick(labelled.labels),
-            predictions: labelled.predictions.iter().map(|values| pick(values)).collect(),
+            labels: select(labelled.labels, rows),
+            predictions: labelled.predictions.iter().map(|values| select(values, rows)).collect(),
         }
     }
 
@@ -78,31 +79,40 @@ impl Rows {
     }
 }
 
+fn select(values: &[f64], rows: &[usize]) -> Vec<f64> {
+    rows.iter().map(|&row| values[row]).collect()
+}
+
+/// The indices of a block along each axis.
 type Block = [i64; 3];
 
 /// The block of each row.
 fn blocks(places: &Places, block: Sigma) -> Result<Vec<Block>, Error> {
     places.metric(block)?;
-    let axes = places.axes();
-    let side = block.value();
-    let plain = |row: usize| {
-        let mut cell = [0; 3];
-        cell.iter_mut().zip(axes).for_each(|(cell, axis)| *cell = (axis[row] / side).floor() as i64);
-        cell
-    };
-    let degree = EARTH_RADIUS.to_radians();
-    let on_sphere = |row: usize| {
-        // Bands of latitude, each cut into blocks as wide as high at its middle.
-        let band = (axes[0][row] * degree / side).floor();
-        let middle = ((band + 0.5) * side / degree).clamp(-90.0, 90.0);
-        let around = axes[1][row].rem_euclid(360.0) * degree * middle.to_radians().cos();
-        [band as i64, (around / side).floor() as i64, 0]
-    };
+    let (axes, side) = (places.axes(), block.value());
     let rows = 0..places.len();
-    Ok(if matches!(block, Sigma::Sphere(_)) { rows.map(on_sphere).collect() } else { rows.map(plain).collect() })
+    Ok(match block {
+        Sigma::Sphere(_) => rows.map(|row| block_on_sphere(axes[0][row], axes[1][row], side)).collect(),
+        _ => rows.map(|row| block_on_plane(axes, row, side)).collect(),
+    })
 }
 
-/// The fold of each row: blocks in random order, each to the fold that has the fewest rows so far.
+fn block_on_plane(axes: &[Vec<f64>], row: usize, side: f64) -> Block {
+    let mut block = [0; 3];
+    block.iter_mut().zip(axes).for_each(|(index, axis)| *index = (axis[row] / side).floor() as i64);
+    block
+}
+
+/// Bands of latitude, each cut into blocks that are as wide as high in the middle of the band.
+fn block_on_sphere(latitude: f64, longitude: f64, side: f64) -> Block {
+    let degree = EARTH_RADIUS.to_radians();
+    let band = (latitude * degree / side).floor();
+    let middle = ((band + 0.5) * side / degree).clamp(-90.0, 90.0);
+    let around = longitude.rem_euclid(360.0) * degree * middle.to_radians().cos();
+    [band as i64, (around / side).floor() as i64, 0]
+}
+
+/// The fold of each row. Blocks are assigned in random order, each to the fold with the fewest rows so far.
 fn deal(blocks: &[Block], folds: usize, side: Sigma) -> Result<Vec<usize>, Error> {
     let mut sizes: BTreeMap<Block, usize> = BTreeMap::new();
     for block in blocks {
@@ -110,7 +120,7 @@ fn deal(blocks: &[Block], folds: usize, side: Sigma) -> Result<Vec<usize>, Error
     }
     if sizes.len() < folds {
         return Err(Error::Contradiction {
-            message: format!("{} blocks of {side} hold all rows, too few for {folds} folds", sizes.len()),
+            message: format!("the rows lie in {} blocks of {side}, too few for {folds} folds", sizes.len()),
             hint: "give a smaller --block, or fewer --folds".to_owned(),
         });
     }
@@ -131,12 +141,9 @@ mod tests {
     use super::*;
 
     fn grid() -> Places {
-        let steps = || (0..40).flat_map(|i| (0..40).map(move |j| (f64::from(i), f64::from(j))));
-        Places::lat_lon(
-            steps().map(|(i, _)| 41.0 + 0.01 * i).collect(),
-            steps().map(|(_, j)| (179.8 + 0.01 * j) % 360.0).collect(),
-        )
-        .unwrap()
+        let steps = (0..40).flat_map(|i| (0..40).map(move |j| (f64::from(i), f64::from(j))));
+        let (latitude, longitude) = steps.map(|(i, j)| (41.0 + 0.01 * i, (179.8 + 0.01 * j) % 360.0)).unzip();
+        Places::lat_lon(latitude, longitude).unwrap()
     }
 
     #[test]
@@ -152,9 +159,8 @@ mod tests {
         for fold in &folds {
             assert_eq!(fold.hidden.labels.len() + fold.seen.labels.len(), labels.len());
             assert!((200..500).contains(&fold.hidden.labels.len()), "{}", fold.hidden.labels.len());
-            let of = |rows: &Rows| blocks(&rows.places, block).unwrap();
-            let seen = of(&fold.seen);
-            assert!(of(&fold.hidden).iter().all(|block| !seen.contains(block)));
+            let [hidden, seen] = [&fold.hidden, &fold.seen].map(|rows| blocks(&rows.places, block).unwrap());
+            assert!(hidden.iter().all(|block| !seen.contains(block)));
         }
     }
 
@@ -163,8 +169,11 @@ mod tests {
         let places = grid();
         let labels = vec![0.0; places.len()];
         let labelled = LabelledRows { places: &places, labels: &labels, predictions: vec![&labels] };
-        let refused = |folds, block: &str| Fold::blocked(&labelled, folds, block.parse().unwrap()).is_err();
-        assert!(refused(5, "5000km") && refused(1, "5km") && refused(5, "7"));
-        assert!(!refused(5, "5km") && !refused(3, "0.05deg"));
+        for (folds, block, is_refused) in
+            [(5, "5000km", true), (1, "5km", true), (5, "7", true), (5, "5km", false), (3, "0.05deg", false)]
+        {
+            let result = Fold::blocked(&labelled, folds, block.parse().unwrap());
+            assert_eq!(result.is_err(), is_refused, "{folds} {block}");
+        }
     }
 }

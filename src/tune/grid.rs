@@ -1,10 +1,10 @@
-//! Trying exactly the listed values.
+//! Grid search: tries exactly the listed values.
 
 use rayon::prelude::*;
 
 use super::mixing::Mixing;
 use super::trials::Trials;
-use super::{Outcome, Point, SEARCH_TOLERANCE, Trial, Tuner};
+use super::{Point, SEARCH_TOLERANCE, Trial, Tried, Tuner};
 use crate::correct::Correction;
 use crate::engine::Progress;
 use crate::error::Error;
@@ -12,7 +12,7 @@ use crate::influence::KernelSums;
 use crate::space::Sigma;
 
 impl Tuner {
-    /// Scores over σ (rows) and c (columns) with everything else as at a point.
+    /// Scores for each σ (rows) and each c (columns); all other parameters are those of `point`.
     ///
     /// # Errors
     /// As [`Tuner::tune`].
@@ -26,25 +26,33 @@ impl Tuner {
         let mut trials = Trials::new(trials, point.sigma, self.options.with_tolerance_of_at_least(SEARCH_TOLERANCE))?;
         trials.expect(point.label_weight, point.correction.map_or(1.0, Correction::shrink));
         let predictions = Self::values(&trials, &Point { c: 0.0, ..*point })?;
-        let row = |&sigma: &Sigma| {
-            let sums = trials.prediction_sums(sigma, &[&predictions])?;
-            let labels = trials.label_sums(sigma, &[])?;
-            let means = trials.means(&sums, 0, &labels, point.label_weight);
-            let mixing =
-                Mixing { measure: self.measure, predictions: &predictions, means: &means, truth: &trials.truth };
-            Ok(cs.iter().map(|&c| mixing.score(c)).collect())
-        };
-        sigmas.iter().map(row).collect()
+        sigmas.iter().map(|&sigma| self.surface_row(&trials, &predictions, sigma, point.label_weight, cs)).collect()
     }
 
-    /// Every σ with every label weight, every c and every column; the best c alone where none are listed.
+    /// Scores at one σ for each c.
+    fn surface_row(
+        &self,
+        trials: &Trials,
+        predictions: &[f64],
+        sigma: Sigma,
+        label_weight: f64,
+        cs: &[f64],
+    ) -> Result<Vec<f64>, Error> {
+        let sums = trials.prediction_sums(sigma, &[predictions])?;
+        let labels = trials.label_sums(sigma, &[])?;
+        let means = trials.means(&sums, 0, &labels, label_weight);
+        let mixing = Mixing { measure: self.measure, predictions, means: &means, truth: &trials.truth };
+        Ok(cs.iter().map(|&c| mixing.score(c)).collect())
+    }
+
+    /// Tries every σ with every label weight, every c and every column; if no c are listed, only the best c of each.
     pub(super) fn grid(
         &self,
         trials: &Trials,
         sigmas: &[Sigma],
         label_weights: &[f64],
         progress: &dyn Progress,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<Tried, Error> {
         let columns: Vec<&[f64]> = trials.predictions.iter().map(Vec::as_slice).collect();
         let mut tried = Vec::new();
         progress.start(sigmas.len() as u64);
@@ -53,18 +61,19 @@ impl Tuner {
             let labels = trials.label_sums(sigma, &[])?;
             let each: Vec<(usize, f64)> =
                 (0..columns.len()).flat_map(|k| label_weights.iter().map(move |&weight| (k, weight))).collect();
-            let points = |&(prediction, label_weight): &(usize, f64)| {
+            let points = each.par_iter().map(|&(prediction, label_weight)| {
                 let start = Point { prediction, sigma, c: 0.0, label_weight, correction: None, score: 0.0 };
                 self.listed(trials, start, &predictions, &labels)
-            };
-            tried.extend(each.par_iter().map(points).collect::<Vec<_>>().into_iter().flatten());
+            });
+            tried.extend(points.collect::<Vec<_>>().into_iter().flatten());
             progress.advance(1);
         }
-        let values = || sigmas.iter().map(|sigma| sigma.value());
-        let range = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-        Ok(Outcome { tried, sigmas: range })
+        let smallest = sigmas.iter().map(|sigma| sigma.value()).fold(f64::INFINITY, f64::min);
+        let largest = sigmas.iter().map(|sigma| sigma.value()).fold(0.0, f64::max);
+        Ok(Tried { points: tried, sigmas: (smallest, largest) })
     }
 
+    /// The points at one σ and label weight: one for each listed c, or the best c.
     fn listed(&self, trials: &Trials, start: Point, predictions: &KernelSums, labels: &KernelSums) -> Vec<Point> {
         let means = trials.means(predictions, start.prediction, labels, start.label_weight);
         let mixing = Mixing {

@@ -1,4 +1,5 @@
-//! The best c for given averages. All values of c share the averages: trying one more costs a pass over the rows.
+//! Finds the best mixing weight c for given averages. All c share the averages, so that trying one more costs only a pass over
+//! the rows.
 
 use crate::score::Measure;
 use crate::span::blend;
@@ -11,7 +12,7 @@ pub(super) struct Mixing<'a> {
     pub(super) truth: &'a [f64],
 }
 
-/// Steps of the sweep over c: twentieths first, then hundredths around the best of them.
+/// Steps of the sweep over c: twentieths first, then hundredths around the best twentieth. Chosen, not measured.
 const COARSE: usize = 20;
 const FINE: usize = 100;
 
@@ -22,7 +23,7 @@ impl Mixing<'_> {
         self.measure.of(mixed.zip(self.truth.iter().copied())).unwrap_or(f64::NAN)
     }
 
-    /// The best of the given c, the first among equals; of all between 0 and 1 if none are given.
+    /// The best of the given c (the first of equals), or of all c between 0 and 1 if none are given; with its score.
     pub(super) fn best(&self, given: Option<&[f64]>) -> (f64, f64) {
         match given {
             Some(cs) => self.best_of(cs.iter().copied()),
@@ -34,7 +35,7 @@ impl Mixing<'_> {
         }
     }
 
-    /// `c* = ⟨y − ŷ, m − ŷ⟩ / ‖m − ŷ‖²`, cut to between 0 and 1: the least squared error there is.
+    /// The c with the least squared error: `c* = ⟨y − ŷ, m − ŷ⟩ / ‖m − ŷ‖²`, clamped to between 0 and 1.
     fn least_squares(&self) -> f64 {
         let (mut along, mut length) = (0.0, 0.0);
         for ((prediction, mean), truth) in self.predictions.iter().zip(self.means).zip(self.truth) {
@@ -54,14 +55,15 @@ impl Mixing<'_> {
     }
 
     fn best_of(&self, cs: impl Iterator<Item = f64>) -> (f64, f64) {
-        let merit = |score: f64| self.measure.gain(0.0, score);
         cs.map(|c| (c, self.score(c)))
-            .reduce(|best, next| if merit(next.1) > merit(best.1) { next } else { best })
+            .reduce(
+                |best, next| if self.measure.gain(0.0, next.1) > self.measure.gain(0.0, best.1) { next } else { best },
+            )
             .unwrap_or((0.0, f64::NAN))
     }
 }
 
-/// c with four decimals, as it is written down.
+/// c with four decimals, as it is reported.
 fn rounded(c: f64) -> f64 {
     (c * 1e4).round() / 1e4
 }
@@ -97,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn predictions_that_are_right_stay() {
+    fn correct_predictions_are_not_changed() {
         for measure in Measure::ALL {
             assert_eq!(mixing(measure, &PREDICTIONS).best(None).0, 0.0, "{measure}");
         }

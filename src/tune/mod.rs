@@ -1,7 +1,7 @@
-//! Choosing σ, c and the label weight, and whether to correct first, on rows whose truth is known.
+//! Tuning: chooses σ, c and the label weight, and whether to apply the correct step first, on rows whose truth is known.
 //!
-//! The truth of the tuned rows only scores: it is never a source. All values of c and of the label weight share one pass
-//! of kernel sums at each σ, and so do all columns of predictions.
+//! The truth of these rows is used for scoring only: it is never a source. At each σ, all values of c and of the label weight
+//! and all columns of predictions share one computation of kernel sums.
 
 mod bounds;
 mod folds;
@@ -28,7 +28,7 @@ pub use self::trials::Trial;
 use self::trials::Trials;
 pub use self::tuned::{Point, Tuned, Warning};
 
-/// How to choose parameters.
+/// Chooses parameters on rows whose truth is known.
 ///
 /// # Examples
 /// ```
@@ -56,7 +56,7 @@ pub struct Tuner {
     label_weights: Option<Vec<f64>>,
 }
 
-/// Which σ to try.
+/// The σ to try.
 #[derive(Clone, Debug)]
 enum Sigmas {
     /// From well below the spacing of the places up to their extent.
@@ -65,34 +65,34 @@ enum Sigmas {
     Exactly(Vec<Sigma>),
 }
 
-/// Refuses several σ of which some measure distance in another way than the first.
+/// Checks that all σ have units of one kind, so that they select the same metric.
 pub(crate) fn check_kinds(sigmas: &[Sigma]) -> Result<(), Error> {
     let kind = std::mem::discriminant::<Sigma>;
     match sigmas.iter().find(|sigma| kind(sigma) != kind(&sigmas[0])) {
         None => Ok(()),
         Some(sigma) => Err(Error::Contradiction {
-            message: format!("sigma {sigma} measures distance in another way than {}", sigmas[0]),
+            message: format!("sigma {sigma} has a unit of another kind than {}", sigmas[0]),
             hint: "write all of them in units of one kind: metres, kilometres and miles, or degrees".to_owned(),
         }),
     }
 }
 
 impl Tuner {
-    /// A tuner that searches all parameters by itself for the best of a measure.
+    /// A tuner that searches all parameters for the best score in this measure.
     #[must_use]
     pub fn new(measure: Measure) -> Self {
         let options = EngineOptions::default();
         Self { measure, options, sigmas: Sigmas::FromData, cs: None, label_weights: None }
     }
 
-    /// Which engine computes the sums, and how accurately.
+    /// Sets the engine that computes the sums, its accuracy and its memory limit.
     #[must_use]
     pub fn engine_options(mut self, options: EngineOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Searches σ between two others.
+    /// Searches σ between these two.
     ///
     /// # Errors
     /// If the first is not the smaller, or their units are of different kinds.
@@ -139,11 +139,11 @@ impl Tuner {
         Ok(self)
     }
 
-    /// Chooses the parameters that score best over all rows of the trials. Where labelled rows carry predictions, the
+    /// Chooses the parameters with the best score over all rows of the trials. If the labelled rows have predictions, the
     /// correct step is tried too, unless σ comes from a grid.
     ///
     /// # Errors
-    /// If there are fewer than two rows, the measure has no meaning for them, or σ does not fit the places.
+    /// If there are fewer than two rows, the measure is not defined for them, or σ does not fit the places.
     pub fn tune(&self, trials: &[Trial], progress: &dyn Progress) -> Result<Tuned, Error> {
         let unit = self.unit(trials)?;
         let mut trials = Trials::new(trials, unit, self.options)?;
@@ -162,7 +162,7 @@ impl Tuner {
         self.conclude(&trials, unsmoothed, outcome)
     }
 
-    /// Any of the σ to come: it says how distance is measured.
+    /// A σ with the unit of those to try, which selects the metric.
     fn unit(&self, trials: &[Trial]) -> Result<Sigma, Error> {
         let places = trials.first().map(|trial| trial.targets).ok_or_else(too_few)?;
         let sigmas = match &self.sigmas {
@@ -175,14 +175,14 @@ impl Tuner {
         Ok(sigmas[0])
     }
 
-    /// The label weights to try: those given; else 1 for a grid, as in the paper, and 0 and powers of four for a search.
+    /// The label weights to try: those given; otherwise 1 for a grid, as in the paper, or 0 and powers of four for a search.
     fn label_weights_to_try(&self, trials: &Trials) -> Vec<f64> {
-        if !trials.has_labels() {
-            return vec![0.0];
+        match &self.label_weights {
+            _ if !trials.has_labels() => vec![0.0],
+            Some(weights) => weights.clone(),
+            None if matches!(self.sigmas, Sigmas::Exactly(_)) => vec![1.0],
+            None => std::iter::once(0.0).chain(LABEL_WEIGHT_POWERS.map(|power| 4_f64.powi(power))).collect(),
         }
-        let ladder = || std::iter::once(0.0).chain(LABEL_WEIGHT_POWERS.map(|power| 4_f64.powi(power))).collect();
-        let usual = || if matches!(self.sigmas, Sigmas::Exactly(_)) { vec![1.0] } else { ladder() };
-        self.label_weights.clone().unwrap_or_else(usual)
     }
 
     fn check(&self, trials: &Trials) -> Result<(), Error> {
@@ -193,40 +193,30 @@ impl Tuner {
         check_scorable(self.measure, &trials.truth, &predictions)
     }
 
-    /// The best column as it is.
+    /// The best column without smoothing.
     fn unsmoothed(&self, trials: &Trials, sigma: Sigma) -> Point {
-        let score = |values: &Vec<f64>| {
-            let pairs = values.iter().copied().zip(trials.truth.iter().copied());
-            self.measure.of(pairs).unwrap_or(f64::NAN)
-        };
-        let point = |(prediction, values)| Point {
-            prediction,
-            sigma,
-            c: 0.0,
-            label_weight: 0.0,
-            correction: None,
-            score: score(values),
-        };
-        let points: Vec<Point> = trials.predictions.iter().enumerate().map(point).collect();
-        self.best_of(&points).unwrap_or(Point {
-            prediction: 0,
-            sigma,
-            c: 0.0,
-            label_weight: 0.0,
-            correction: None,
-            score: f64::NAN,
-        })
+        let unscored = Point { prediction: 0, sigma, c: 0.0, label_weight: 0.0, correction: None, score: f64::NAN };
+        let columns = trials.predictions.iter().enumerate();
+        let points: Vec<Point> = columns
+            .map(|(prediction, values)| Point { prediction, score: self.score(values, &trials.truth), ..unscored })
+            .collect();
+        self.best_of(&points).unwrap_or(unscored)
+    }
+
+    fn score(&self, values: &[f64], truth: &[f64]) -> f64 {
+        self.measure.of(values.iter().copied().zip(truth.iter().copied())).unwrap_or(f64::NAN)
     }
 
     fn best_of<'a>(&self, points: impl IntoIterator<Item = &'a Point>) -> Option<Point> {
         tuned::best(self.measure, points)
     }
 
-    fn conclude(&self, trials: &Trials, unsmoothed: Point, outcome: Outcome) -> Result<Tuned, Error> {
-        let plain = self.best_of(outcome.tried.iter().filter(|point| point.correction.is_none()));
+    /// Chooses among all points that were tried, and compares the result with the unsmoothed predictions.
+    fn conclude(&self, trials: &Trials, unsmoothed: Point, outcome: Tried) -> Result<Tuned, Error> {
+        let plain = self.best_of(outcome.points.iter().filter(|point| point.correction.is_none()));
         let (mut best, mut values) = self.rescored(trials, plain.unwrap_or(unsmoothed))?;
-        if let Some(corrected) = self.best_of(outcome.tried.iter().filter(|point| point.correction.is_some())) {
-            // One step more must pay: by more than chance.
+        if let Some(corrected) = self.best_of(outcome.points.iter().filter(|point| point.correction.is_some())) {
+            // The additional step must gain more than noise.
             let (corrected, more) = self.rescored(trials, corrected)?;
             if !noise::paired_bootstrap(self.measure, &values, &more, &trials.truth).is_within_noise() {
                 (best, values) = (corrected, more);
@@ -241,18 +231,16 @@ impl Tuner {
         let before = &trials.predictions[unsmoothed.prediction];
         let gain = noise::paired_bootstrap(self.measure, before, &values, &trials.truth);
         let warnings = if helps { self.warnings(&best, &outcome, gain) } else { vec![Warning::NothingHelps] };
-        Ok(Tuned { best, unsmoothed, tried: outcome.tried, gain, warnings, values })
+        Ok(Tuned { best, unsmoothed, tried: outcome.points, gain, warnings, values })
     }
 
-    /// A point scored with the tolerance asked for, and its rows.
+    /// A point scored with the final tolerance, and its smoothed rows.
     fn rescored(&self, trials: &Trials, point: Point) -> Result<(Point, Vec<f64>), Error> {
         let values = Self::values(trials, &point)?;
-        let pairs = values.iter().copied().zip(trials.truth.iter().copied());
-        let score = self.measure.of(pairs).unwrap_or(f64::NAN);
-        Ok((Point { score, ..point }, values))
+        Ok((Point { score: self.score(&values, &trials.truth), ..point }, values))
     }
 
-    fn warnings(&self, best: &Point, outcome: &Outcome, gain: Gain) -> Vec<Warning> {
+    fn warnings(&self, best: &Point, outcome: &Tried, gain: Gain) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let (smallest, largest) = outcome.sigmas;
         if best.c > 0.0 && smallest < largest {
@@ -262,13 +250,9 @@ impl Tuner {
                 warnings.push(Warning::LargestSigma(best.sigma));
             }
         }
-        let at_edge = |values: &[f64], value: f64, natural: f64| {
-            values.len() > 1 && value != natural && values.iter().all(|other| *other <= value)
-        };
-        let below = |weights: &[f64]| weights.len() > 1 && weights.iter().all(|w| *w >= best.label_weight);
-        // The ends of our own ladder are natural ones: predictions only, and labels only in effect.
+        // Only for listed weights: the ends of the default ladder mean predictions only, and practically labels only.
         let weights = self.label_weights.as_deref().unwrap_or_default();
-        if best.c > 0.0 && (at_edge(weights, best.label_weight, 0.0) || (best.label_weight > 0.0 && below(weights))) {
+        if best.c > 0.0 && best.label_weight > 0.0 && is_at_edge(weights, best.label_weight) {
             warnings.push(Warning::LabelWeightAtEdge(best.label_weight));
         }
         if let Some(width) = best.correction.map(Correction::sigma)
@@ -276,7 +260,7 @@ impl Tuner {
         {
             warnings.push(Warning::CorrectionAtEdge(width));
         }
-        if self.cs.as_ref().is_some_and(|cs| at_edge(cs, best.c, 1.0)) {
+        if self.cs.as_ref().is_some_and(|cs| best.c != 1.0 && is_largest(cs, best.c)) {
             warnings.push(Warning::LargestC(best.c));
         }
         if gain.is_within_noise() {
@@ -286,22 +270,32 @@ impl Tuner {
     }
 }
 
-/// The tolerance while searching. True errors are a few hundredths of it and cancel over rows: on the sample it moves R² by
-/// under 1e-6, a hundredth of what neighbouring settings differ by. The outcome is scored with the tolerance asked for.
+/// Whether a value is the largest of several.
+fn is_largest(values: &[f64], value: f64) -> bool {
+    values.len() > 1 && values.iter().all(|other| *other <= value)
+}
+
+/// Whether a value is the largest or the smallest of several.
+fn is_at_edge(values: &[f64], value: f64) -> bool {
+    is_largest(values, value) || (values.len() > 1 && values.iter().all(|other| *other >= value))
+}
+
+/// The tolerance while searching. True errors are a few hundredths of it and cancel over rows. On the sample it changes R² by
+/// less than 1e-6, a hundredth of the difference between neighbouring settings. The result is scored with the final tolerance.
 pub(crate) const SEARCH_TOLERANCE: f64 = 1e-4;
 
-/// A σ this near to the end of the range counts as at the end.
+/// A σ within this factor of an end of the range counts as being at the end: below the resolution of the search, 7 %.
 const EDGE: f64 = 1.02;
 
-/// What a grid or a search tried, and within which limits.
-struct Outcome {
-    tried: Vec<Point>,
+/// All points that a grid or a search tried, with the smallest and the largest σ.
+struct Tried {
+    points: Vec<Point>,
     sigmas: (f64, f64),
 }
 
 pub(crate) fn too_few() -> Error {
     Error::Contradiction {
-        message: "fewer than two rows to tune on".to_owned(),
+        message: "there are fewer than two rows to tune on".to_owned(),
         hint: "give more rows with --validation; hundreds are better than tens".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Rows to test parameters on, and the sums that all parameters at one σ share.
+//! The rows to tune on, and the kernel sums that all parameters at one σ share.
 
 use std::ops::Range;
 
@@ -13,26 +13,26 @@ use crate::scene::Own;
 use crate::space::Sigma;
 use crate::span::Span;
 
-/// Rows whose truth is known but hidden while their predictions are smoothed, and the labelled rows that may be seen.
+/// Rows to tune on: their truth is known, but hidden while their predictions are smoothed. Labelled rows may be seen.
 #[derive(Clone, Debug)]
 pub struct Trial<'a> {
     /// The rows to smooth.
     pub targets: &'a Places,
     /// Columns of predictions for them.
     pub predictions: Vec<&'a [f64]>,
-    /// Their truth, which only scores.
+    /// Their truth, used only for scoring.
     pub truth: &'a [f64],
-    /// The labelled rows, if there are any; their predictions may be left out where nothing is to be corrected.
+    /// The labelled rows, if there are any. Their predictions may be missing if the correct step is not used.
     pub labelled: Option<LabelledRows<'a>>,
-    /// Whether the labelled rows are the targets themselves, in the same order, and each row's own label is hidden from it.
+    /// Whether the labelled rows are the targets themselves, in the same order; then each row's own label is hidden from it.
     pub hides_own_label: bool,
 }
 
 impl<'a> Trial<'a> {
-    /// Each labelled row in turn is taken for one to predict: its own label is hidden, all others are seen.
+    /// Leave-one-out: each labelled row is predicted from all other labelled rows.
     ///
-    /// Honest only if the predictions of the rows are out of fold. The correct step is not tried: a hidden label would come
-    /// back through the corrected predictions of its neighbours. Folds have no such way round.
+    /// Valid only if the predictions of the rows are out of fold. The correct step is not tried: a hidden label would leak back
+    /// through the corrected predictions of its neighbours. Blocked folds do not have this problem.
     #[must_use]
     pub fn leave_one_out(labelled: LabelledRows<'a>) -> Self {
         Self {
@@ -44,19 +44,17 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// What the labelled rows say at the targets.
+    /// The influence of the labelled rows on the targets.
     pub(crate) fn among_labels(&self, sigma: Sigma) -> Result<Option<Influence>, Error> {
-        let around = |labelled: &LabelledRows| {
-            if self.hides_own_label {
-                Influence::new(sigma, self.targets, self.targets, Own::LeftOut)
-            } else {
-                Influence::new(sigma, self.targets, labelled.places, Own::Counts)
-            }
+        let influence = match &self.labelled {
+            None => return Ok(None),
+            Some(_) if self.hides_own_label => Influence::new(sigma, self.targets, self.targets, Own::LeftOut),
+            Some(labelled) => Influence::new(sigma, self.targets, labelled.places, Own::Counts),
         };
-        self.labelled.as_ref().map(around).transpose()
+        influence.map(Some)
     }
 
-    /// Columns as long as the rows, and finite.
+    /// Checks that columns have one finite value for each row.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let rows = self.targets.len();
         let columns = self.predictions.iter().map(|values| ("prediction", *values)).chain([("label", self.truth)]);
@@ -80,22 +78,23 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// All trials as one: their rows behind each other.
+/// The rows of all trials, one trial after the other.
 pub(super) struct Trials {
-    parts: Vec<Part>,
-    /// Predictions of all rows, a column each.
+    parts: Vec<TrialPart>,
+    /// Columns of predictions of all rows.
     pub(super) predictions: Vec<Vec<f64>>,
     /// The truth of all rows.
     pub(super) truth: Vec<f64>,
-    /// Whether there are residuals to correct with.
+    /// Whether there are residuals for the correct step.
     pub(super) can_correct: bool,
     span: Span,
     pub(super) options: EngineOptions,
-    /// Mass that comes beside that of the labels: a row's own prediction next to the largest label weight, or the least shrinkage.
+    /// Mass that is added to the sums of labels: a row's own prediction relative to the largest label weight, or the least
+    /// shrinkage.
     beside_labels: f64,
 }
 
-struct Part {
+struct TrialPart {
     rows: Range<usize>,
     among_predictions: Influence,
     among_labels: Option<Influence>,
@@ -106,15 +105,14 @@ struct Part {
 }
 
 impl Trials {
-    /// Lays out the places; `sigma` is any of those to come.
+    /// Lays out the places; `sigma` is any σ of the right kind.
     pub(super) fn new(trials: &[Trial], sigma: Sigma, options: EngineOptions) -> Result<Self, Error> {
-        let values = |trial: &Trial| {
-            let labels = trial.labelled.as_ref().map(|labelled| labelled.labels.to_vec());
-            trial.predictions.iter().map(|values| values.to_vec()).chain(labels).collect::<Vec<_>>()
-        };
         trials.iter().try_for_each(Trial::check)?;
-        let all: Vec<Vec<f64>> = trials.iter().flat_map(values).collect();
-        let span = Span::of(&all.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let values = trials.iter().flat_map(|trial| {
+            let labels = trial.labelled.as_ref().map(|labelled| labelled.labels);
+            trial.predictions.iter().copied().chain(labels)
+        });
+        let span = Span::of(&values.collect::<Vec<_>>());
         let columns = trials.first().map_or(0, |trial| trial.predictions.len());
         let mut all = Self {
             parts: Vec::new(),
@@ -139,20 +137,16 @@ impl Trials {
         }
         let labelled = trial.labelled.as_ref();
         let residuals = labelled.map_or(Vec::new(), LabelledRows::residuals);
-        // With one row left out, its label would come back through the corrected predictions of its neighbours.
+        // In leave-one-out, a hidden label would leak back through the corrected predictions of its neighbours.
         self.can_correct &= !trial.hides_own_label && residuals.len() == self.predictions.len();
-        self.parts.push(Part {
+        self.parts.push(TrialPart {
             rows: start..self.truth.len(),
             among_predictions: Influence::new(sigma, trial.targets, trial.targets, Own::Counts)?,
             among_labels: trial.among_labels(sigma)?,
-            labels: labelled.map_or(Vec::new(), |rows| self.in_units(rows.labels)),
+            labels: labelled.map_or(Vec::new(), |rows| self.span.to_units(rows.labels)),
             residuals: residuals.iter().map(|column| column.iter().map(|r| r / self.scale()).collect()).collect(),
         });
         Ok(())
-    }
-
-    fn in_units(&self, values: &[f64]) -> Vec<f64> {
-        values.iter().map(|&value| self.span.to_unit(value)).collect()
     }
 
     /// One unit of the span; 1 where all values are equal.
@@ -160,7 +154,8 @@ impl Trials {
         if self.span.half > 0.0 { self.span.range() } else { 1.0 }
     }
 
-    /// Says which label weights and shrinkages the sums of labels are for: the less they weigh, the less must be looked at.
+    /// Sets the largest label weight and the least shrinkage that sums of labels are needed for. The less labels weigh, the
+    /// coarser their sums may be.
     pub(super) fn expect(&mut self, largest_weight: f64, least_shrink: f64) {
         let own = if largest_weight > 0.0 { 1.0 / largest_weight } else { 1.0 };
         self.beside_labels = if self.can_correct { own.min(least_shrink) } else { own };
@@ -170,22 +165,22 @@ impl Trials {
         self.parts.iter().all(|part| part.among_labels.is_some())
     }
 
-    /// The influences of all trials, of predictions and of labels.
+    /// All influences: of predictions and of labels, in all trials.
     pub(super) fn influences(&self) -> impl Iterator<Item = &Influence> {
         self.parts.iter().flat_map(|part| std::iter::once(&part.among_predictions).chain(&part.among_labels))
     }
 
-    /// The sums of columns of predictions.
+    /// The kernel sums of columns of predictions.
     pub(super) fn prediction_sums(&self, sigma: Sigma, columns: &[&[f64]]) -> Result<KernelSums, Error> {
         self.sums(|part| {
             let columns: Vec<Vec<f64>> =
-                columns.iter().map(|values| self.in_units(&values[part.rows.clone()])).collect();
+                columns.iter().map(|values| self.span.to_units(&values[part.rows.clone()])).collect();
             let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
             part.among_predictions.sums(sigma, &columns, 0.0, &self.options)
         })
     }
 
-    /// The sums of the labels, then of the residuals of the listed predictions; nothing where there are no labels.
+    /// The kernel sums of the labels, then of the residuals of the listed predictions; empty without labels.
     pub(super) fn label_sums(&self, sigma: Sigma, residuals: &[usize]) -> Result<KernelSums, Error> {
         self.sums(|part| {
             let Some(influence) = &part.among_labels else { return Ok(KernelSums::default()) };
@@ -196,7 +191,7 @@ impl Trials {
         })
     }
 
-    fn sums(&self, of: impl Fn(&Part) -> Result<KernelSums, Error>) -> Result<KernelSums, Error> {
+    fn sums(&self, of: impl Fn(&TrialPart) -> Result<KernelSums, Error>) -> Result<KernelSums, Error> {
         let mut all = KernelSums::default();
         for part in &self.parts {
             all.append(of(part)?);
@@ -204,18 +199,19 @@ impl Trials {
         Ok(all)
     }
 
-    /// The average at each row: predictions with weight one, labels with theirs.
+    /// The average at each row: predictions with weight 1, labels with `weight`.
     pub(super) fn means(&self, predictions: &KernelSums, column: usize, labels: &KernelSums, weight: f64) -> Vec<f64> {
         let labelled = weight > 0.0 && !labels.mass.is_empty();
-        let mean = |row: usize| {
+        let rows = (0..self.truth.len()).into_par_iter();
+        rows.map(|row| {
             let (mut value, mut mass) = (predictions.value_at(column, row), predictions.mass_at(row));
             if labelled {
                 value += weight * labels.value_at(0, row);
                 mass += weight * labels.mass_at(row);
             }
             self.span.stretched(value / mass)
-        };
-        (0..self.truth.len()).into_par_iter().map(mean).collect()
+        })
+        .collect()
     }
 
     /// Predictions corrected by a column of label sums, shrunk.

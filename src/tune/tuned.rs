@@ -1,4 +1,4 @@
-//! What tuning found, and what the user should know about it.
+//! The result of tuning: points, scores and warnings.
 
 use std::fmt;
 
@@ -7,52 +7,52 @@ use crate::correct::Correction;
 use crate::score::Measure;
 use crate::space::Sigma;
 
-/// Parameters and the score that they reached.
+/// Parameters and their score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Which column of predictions.
+    /// The column of predictions.
     pub prediction: usize,
     /// Bandwidth.
     pub sigma: Sigma,
     /// Mixing weight.
     pub c: f64,
-    /// Weight of labels.
+    /// Weight of a label.
     pub label_weight: f64,
-    /// The correct step before smoothing, if there is one.
+    /// The correct step before smoothing, if it is used.
     pub correction: Option<Correction>,
-    /// What they reached.
+    /// The score.
     pub score: f64,
 }
 
-/// What tuning found.
+/// The result of tuning.
 #[derive(Clone, Debug)]
 pub struct Tuned {
     /// The best parameters.
     pub best: Point,
-    /// The best column of predictions as it is; c is 0.
+    /// The best column of predictions without smoothing; c is 0.
     pub unsmoothed: Point,
-    /// Everything that was tried.
+    /// All points that were tried.
     pub tried: Vec<Point>,
-    /// How much better the best is than the unsmoothed predictions, and whether that could be chance.
+    /// How much better the best point is than the unsmoothed predictions, with its confidence interval.
     pub gain: Gain,
-    /// What the user should know.
+    /// Remarks for the user.
     pub warnings: Vec<Warning>,
-    /// The tuned rows with the best parameters.
+    /// The rows of the trials, smoothed with the best parameters.
     pub values: Vec<f64>,
 }
 
-/// Something about the outcome that the user should know.
+/// A remark about the result of tuning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Warning {
-    /// Nothing beats the predictions as they are.
+    /// No point is better than the unsmoothed predictions.
     NothingHelps,
-    /// The gain could be chance.
+    /// The gain could be due to chance.
     WithinNoise(Gain),
     /// The best σ is the smallest that was tried.
     SmallestSigma(Sigma),
     /// The best σ is the largest that was tried.
     LargestSigma(Sigma),
-    /// The width of the correct step is the smallest or largest that was tried.
+    /// The σ of the correct step is the smallest or largest that was tried.
     CorrectionAtEdge(Sigma),
     /// The best label weight is the smallest or largest that was tried.
     LabelWeightAtEdge(f64),
@@ -64,11 +64,11 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NothingHelps => {
-                f.write_str("smoothing does not help here: c = 0 is chosen, which leaves predictions as they are")
+                f.write_str("smoothing does not help here: c = 0 is chosen, which leaves predictions unchanged")
             }
             Self::WithinNoise(Gain { gain, low, high, rows }) => write!(
                 f,
-                "the gain of {gain:.2e} on {rows} rows is within noise: 95 of 100 resamples of the rows lie between {low:.2e} and {high:.2e}"
+                "the gain of {gain:.2e} on {rows} rows is within noise: its 95 % interval is {low:.2e} to {high:.2e}"
             ),
             Self::SmallestSigma(sigma) => {
                 write!(f, "the best sigma, {sigma}, is the smallest tried: a smaller one may be better")
@@ -79,13 +79,13 @@ impl fmt::Display for Warning {
             Self::CorrectionAtEdge(sigma) => {
                 write!(
                     f,
-                    "the sigma of the correct step, {sigma}, is at the edge of what was tried: one beyond it may be better"
+                    "the sigma of the correct step, {sigma}, is at the edge of the tried range: a value beyond it may be better"
                 )
             }
             Self::LabelWeightAtEdge(weight) => {
                 write!(
                     f,
-                    "the best label weight, {weight}, is at the edge of what was tried: one beyond it may be better"
+                    "the best label weight, {weight}, is at the edge of the tried values: a value beyond it may be better"
                 )
             }
             Self::LargestC(c) => write!(f, "the best c, {c}, is the largest tried: a larger one may be better"),
@@ -94,7 +94,7 @@ impl fmt::Display for Warning {
 }
 
 impl Tuned {
-    /// The best that was tried with one prediction, corrected first or not.
+    /// The best point of one column of predictions, with or without the correct step.
     #[must_use]
     pub fn best_of(&self, measure: Measure, prediction: usize, corrected: bool) -> Option<Point> {
         let wanted = |point: &&Point| point.prediction == prediction && point.correction.is_some() == corrected;
@@ -102,7 +102,7 @@ impl Tuned {
     }
 }
 
-/// The first of the best; scores that are not numbers never are.
+/// The best point, the first of equals. A point with a NaN score is never better than another.
 pub(super) fn best<'a>(measure: Measure, points: impl IntoIterator<Item = &'a Point>) -> Option<Point> {
     let better = |best: &Point, next: &Point| best.score.is_nan() || measure.gain(best.score, next.score) > 0.0;
     points.into_iter().copied().reduce(|best, next| if better(&best, &next) { next } else { best })
