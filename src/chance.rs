@@ -11,6 +11,11 @@ impl Chance {
         Self { state: seed }
     }
 
+    /// The stream of one of several trials.
+    pub(crate) fn of_trial(seed: u64, trial: u64) -> Self {
+        Self::new(trial_seed(seed, trial))
+    }
+
     fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut bits = self.state;
@@ -52,6 +57,11 @@ impl Chance {
         chosen.sort_unstable();
         chosen
     }
+}
+
+/// A different seed for each trial. The factor, 2³² divided by the golden ratio, keeps the seeds of neighbouring runs apart.
+pub(crate) fn trial_seed(seed: u64, trial: u64) -> u64 {
+    seed.wrapping_mul(0x9E37_79B9).wrapping_add(trial)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! One trial with one model: settings of model and smoothing chosen together on validation rows, scored on holdout rows.
+//! One trial with one model: chooses the settings of the model and of smoothing together on validation rows, and scores them
+//! on holdout rows.
 
 use serde::Serialize;
 
@@ -11,11 +12,11 @@ use crate::smoother::Smoother;
 use crate::space::Sigma;
 use crate::tune::{Trial, Tuner};
 
-/// What is done to predictions.
+/// How predictions are smoothed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
-    /// Nothing.
+    /// Not at all.
     Unsmoothed,
     /// P-ES over the predictions alone.
     PredictionsOnly,
@@ -27,7 +28,7 @@ impl Way {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Unsmoothed, Self::PredictionsOnly, Self::WithLabels];
 
-    /// Its name for people.
+    /// Its name in reports.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -38,14 +39,14 @@ impl Way {
     }
 }
 
-/// What was chosen on validation rows, and what it reached there and on holdout rows.
+/// The settings chosen on validation rows, and their scores there and on holdout rows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Chosen {
     /// The setting of the model.
     pub setting: String,
-    /// σ, if anything was smoothed.
+    /// σ; `None` without smoothing.
     pub sigma: Option<String>,
-    /// c; 0 if nothing was smoothed.
+    /// c; 0 without smoothing.
     pub c: f64,
     /// R² on the validation rows.
     pub validation: f64,
@@ -53,14 +54,14 @@ pub struct Chosen {
     pub holdout: f64,
 }
 
-/// The σ and c to choose from.
+/// The values of σ and c to choose from.
 pub(super) struct SmoothingGrid {
     pub(super) sigmas: Vec<Sigma>,
     pub(super) cs: Vec<f64>,
 }
 
 impl SmoothingGrid {
-    /// The best of all candidates with all σ and c on the validation rows, scored on the holdout rows.
+    /// Chooses the best candidate, σ and c on the validation rows, and scores them on the holdout rows.
     pub(super) fn choose(&self, way: Way, candidates: &[Candidate], split: &Split) -> Result<Chosen, Error> {
         let Split { train, validation, test } = split;
         let labelled = (way == Way::WithLabels).then(|| LabelledRows {
@@ -75,7 +76,7 @@ impl SmoothingGrid {
             labelled: labelled.clone(),
             hides_own_label: false,
         };
-        // Without smoothing one σ is as good as any other.
+        // Without smoothing, all σ give the same result.
         let (sigmas, cs): (&[Sigma], &[f64]) =
             if way == Way::Unsmoothed { (&self.sigmas[..1], &[0.0]) } else { (&self.sigmas, &self.cs) };
         let tuner = Tuner::new(Measure::R2).sigma_grid(sigmas.to_vec())?.c_grid(cs.to_vec())?;

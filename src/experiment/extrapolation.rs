@@ -1,4 +1,4 @@
-//! Homes elsewhere: trained and chosen north of a latitude, held out south of it.
+//! Extrapolation to another region: models are trained and chosen on homes north of a latitude, and scored south of it.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::chance::Chance;
 use crate::engine::Progress;
 use crate::error::Error;
 
-/// What to run.
+/// The parameters of the experiment.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Extrapolation {
     /// Homes at or above this latitude train and validate; those below are held out.
@@ -21,58 +21,48 @@ pub struct Extrapolation {
     pub rows: usize,
     /// Random draws.
     pub trials: usize,
-    /// Where chance starts.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
-/// Boosted trees with one set of features and one way of smoothing.
+/// The result of boosted trees with one set of features and one kind of smoothing.
 #[derive(Clone, Debug, Serialize)]
-pub struct Line {
+pub struct ExtrapolationResult {
     /// Whether latitude and longitude are features.
     pub with_location: bool,
-    /// What was done to the predictions.
+    /// How the predictions were smoothed.
     pub way: Way,
-    /// R² on validation rows, which lie among the training rows.
+    /// R² on validation rows, which lie in the same region as the training rows.
     pub validation: Summary,
-    /// R² on holdout rows, which lie elsewhere.
+    /// R² on holdout rows, which lie in the other region.
     pub holdout: Summary,
     /// Every trial.
     pub trials: Vec<Chosen>,
 }
 
-/// Depths as in the paper.
+/// Depths of the trees, as in the paper.
 const DEPTHS: [usize; 2] = [5, 10];
 /// Features without and with location, each without and with smoothing.
 const LINES: [(bool, Way); 4] =
     [(false, Way::Unsmoothed), (false, Way::WithLabels), (true, Way::Unsmoothed), (true, Way::WithLabels)];
 
 impl Extrapolation {
-    /// All trials.
+    /// Runs all trials.
     ///
     /// # Errors
     /// If there are not enough homes on both sides of the latitude.
-    pub fn run(&self, homes: &Homes, progress: &dyn Progress) -> Result<Vec<Line>, Error> {
+    pub fn run(&self, homes: &Homes, progress: &dyn Progress) -> Result<Vec<ExtrapolationResult>, Error> {
         let latitudes = &homes.places.axes()[0];
         let (north, south): (Vec<usize>, Vec<usize>) =
             (0..homes.labels.len()).partition(|&row| latitudes[row] >= self.latitude);
         self.check(homes, north.len(), south.len())?;
         progress.start(2 * self.trials as u64);
-        let located = homes.with_places_as_features();
-        let trial = |trial: usize| {
-            let mut chance = Chance::new(self.seed.wrapping_mul(0x9E37_79B9).wrapping_add(trial as u64));
-            let rows = self.draw(&north, &south, &mut chance);
-            let mut chosen = Vec::new();
-            for homes in [homes, &located] {
-                let split = split(homes, &rows);
-                let candidates = model::trees(&split.train, [&split.validation, &split.test], &DEPTHS)?;
-                let grid = SmoothingGrid { sigmas: degrees(-4.0, 2.0, 9)?, cs: linspace(0.0, 1.0, 11) };
-                chosen.push(grid.choose(Way::Unsmoothed, &candidates, &split)?);
-                chosen.push(grid.choose(Way::WithLabels, &candidates, &split)?);
-                progress.advance(1);
-            }
-            Ok(chosen)
-        };
-        let trials = (0..self.trials).into_par_iter().map(trial).collect::<Result<Vec<Vec<Chosen>>, Error>>()?;
+        let sets = [homes, &homes.with_places_as_features()];
+        let trials = (0..self.trials).into_par_iter().map(|trial| {
+            let rows = self.draw(&north, &south, &mut Chance::of_trial(self.seed, trial as u64));
+            one_trial(sets, &rows, progress)
+        });
+        let trials = trials.collect::<Result<Vec<Vec<Chosen>>, Error>>()?;
         Ok(LINES.iter().enumerate().map(|(at, &(with_location, way))| line(with_location, way, &trials, at)).collect())
     }
 
@@ -90,7 +80,7 @@ impl Extrapolation {
         })
     }
 
-    /// Rows to train, to validate and to hold out.
+    /// Draws training, validation and holdout rows.
     fn draw(&self, north: &[usize], south: &[usize], chance: &mut Chance) -> [Vec<usize>; 3] {
         let mut above: Vec<usize> = chance.sample(north.len(), 2 * self.rows).into_iter().map(|at| north[at]).collect();
         chance.shuffle(&mut above);
@@ -100,17 +90,30 @@ impl Extrapolation {
     }
 }
 
+/// Trains and scores with each set of features, without and with smoothing.
+fn one_trial(sets: [&Homes; 2], rows: &[Vec<usize>; 3], progress: &dyn Progress) -> Result<Vec<Chosen>, Error> {
+    let mut chosen = Vec::new();
+    for homes in sets {
+        let split = split(homes, rows);
+        let candidates = model::trees(&split.train, [&split.validation, &split.test], &DEPTHS)?;
+        let grid = SmoothingGrid { sigmas: degrees(-4.0, 2.0, 9)?, cs: linspace(0.0, 1.0, 11) };
+        chosen.push(grid.choose(Way::Unsmoothed, &candidates, &split)?);
+        chosen.push(grid.choose(Way::WithLabels, &candidates, &split)?);
+        progress.advance(1);
+    }
+    Ok(chosen)
+}
+
 fn split(homes: &Homes, [train, validation, test]: &[Vec<usize>; 3]) -> Split {
     Split { train: homes.select(train), validation: homes.select(validation), test: homes.select(test) }
 }
 
-fn line(with_location: bool, way: Way, trials: &[Vec<Chosen>], at: usize) -> Line {
-    let over = |of: fn(&Chosen) -> f64| Summary::of(&trials.iter().map(|trial| of(&trial[at])).collect::<Vec<_>>());
-    Line {
+fn line(with_location: bool, way: Way, trials: &[Vec<Chosen>], at: usize) -> ExtrapolationResult {
+    ExtrapolationResult {
         with_location,
         way,
-        validation: over(|chosen| chosen.validation),
-        holdout: over(|chosen| chosen.holdout),
+        validation: Summary::over(trials, |trial| trial[at].validation),
+        holdout: Summary::over(trials, |trial| trial[at].holdout),
         trials: trials.iter().map(|trial| trial[at].clone()).collect(),
     }
 }

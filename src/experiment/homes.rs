@@ -1,4 +1,4 @@
-//! Homes to predict the prices of: where they are, what they are like, and what they were sold for.
+//! The data of the housing experiments: homes with places, features and prices.
 
 use crate::chance::Chance;
 use crate::error::Error;
@@ -9,24 +9,23 @@ use crate::points::Places;
 pub struct Homes {
     /// Where they are.
     pub places: Places,
-    /// What is to be predicted.
+    /// Their prices, which are to be predicted.
     pub labels: Vec<f64>,
-    /// What models see: names and columns of numbers.
+    /// Features for the models: names and columns of numbers.
     pub features: Vec<(String, Vec<f64>)>,
 }
 
 impl Homes {
     /// Some of the homes, in the order given.
     pub(super) fn select(&self, rows: &[usize]) -> Self {
-        let pick = |values: &Vec<f64>| rows.iter().map(|&row| values[row]).collect();
         Self {
             places: self.places.select(rows),
-            labels: pick(&self.labels),
-            features: self.features.iter().map(|(name, values)| (name.clone(), pick(values))).collect(),
+            labels: select(&self.labels, rows),
+            features: self.features.iter().map(|(name, values)| (name.clone(), select(values, rows))).collect(),
         }
     }
 
-    /// With the coordinates as features too.
+    /// The homes with their coordinates as additional features.
     pub(super) fn with_places_as_features(&self) -> Self {
         let mut homes = self.clone();
         let named = ["latitude", "longitude"].iter().zip(self.places.axes());
@@ -34,20 +33,20 @@ impl Homes {
         homes
     }
 
-    /// All features behind each other.
+    /// All features, one column after the other.
     pub(super) fn column_major(&self) -> Vec<f64> {
         self.features.iter().flat_map(|(_, values)| values.iter().copied()).collect()
     }
 
-    /// Training, validation and holdout homes: so many each, drawn at random, none in two of them.
+    /// Draws disjoint sets of training, validation and holdout homes, with this many rows each.
     pub(super) fn draw(&self, rows: usize, chance: &mut Chance) -> Split {
         let mut drawn = chance.sample(self.labels.len(), 3 * rows);
         chance.shuffle(&mut drawn);
-        let part = |at: usize| self.select(&drawn[at * rows..(at + 1) * rows]);
-        Split { train: part(0), validation: part(1), test: part(2) }
+        let [train, validation, test] = [0, 1, 2].map(|at| self.select(&drawn[at * rows..(at + 1) * rows]));
+        Split { train, validation, test }
     }
 
-    /// Enough homes for three sets of so many, and trials to run.
+    /// Checks that there are enough homes for three sets of this size, and at least one trial.
     pub(super) fn check(&self, rows: usize, trials: usize) -> Result<(), Error> {
         if trials == 0 {
             return Err(Error::Parameter { name: "number of trials", value: "0".to_owned(), expected: "at least 1" });
@@ -62,7 +61,11 @@ impl Homes {
     }
 }
 
-/// Fewer training rows than this teach no model anything.
+fn select(values: &[f64], rows: &[usize]) -> Vec<f64> {
+    rows.iter().map(|&row| values[row]).collect()
+}
+
+/// The fewest training rows. Chosen, not measured.
 const LEAST: usize = 50;
 
 /// Three sets of homes.

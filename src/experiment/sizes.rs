@@ -1,25 +1,25 @@
-//! How the gain of smoothing changes as the data grow.
+//! The gain of smoothing by the number of homes.
 
 use serde::Serialize;
 
 use super::homes::Homes;
-use super::housing::{Housing, Line};
+use super::housing::{Housing, HousingResult};
 use crate::engine::Progress;
 use crate::error::Error;
 
 /// The paper's numbers of homes in each set.
 pub const SIZES: [usize; 7] = [1000, 2000, 4000, 8000, 12_000, 16_000, 20_000];
 
-/// The models at one size.
+/// The results at one size.
 #[derive(Clone, Debug, Serialize)]
 pub struct Size {
     /// Homes in each of the three sets.
     pub rows: usize,
-    /// Each model.
-    pub models: Vec<Line>,
+    /// The result of each model.
+    pub models: Vec<HousingResult>,
 }
 
-/// The experiment of [`Housing`] at each of the sizes.
+/// Runs the experiment of [`Housing`] at each size.
 ///
 /// # Errors
 /// If there are not enough homes for one of them.
@@ -32,10 +32,10 @@ pub fn run(
 ) -> Result<Vec<Size>, Error> {
     sizes.iter().try_for_each(|&rows| homes.check(rows, trials))?;
     progress.start(sizes.iter().sum::<usize>() as u64);
-    let size = |&rows: &usize| {
-        let models = Housing { rows, trials, seed }.run(homes, &())?;
+    let mut all = Vec::new();
+    for &rows in sizes {
+        all.push(Size { rows, models: Housing { rows, trials, seed }.run(homes, &())? });
         progress.advance(rows as u64);
-        Ok(Size { rows, models })
-    };
-    sizes.iter().map(size).collect()
+    }
+    Ok(all)
 }

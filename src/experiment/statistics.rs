@@ -1,10 +1,10 @@
-//! What several trials say together.
+//! Statistics over several trials: summaries and the paired t-test.
 
 use serde::Serialize;
 
 use crate::score::mean;
 
-/// One figure over several trials.
+/// The summary of a quantity over several trials.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// The mean.
@@ -18,25 +18,29 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Sums up the figures of all trials.
+    /// Summarises one quantity of all trials.
+    pub(super) fn over<T>(trials: &[T], of: impl Fn(&T) -> f64) -> Self {
+        Self::of(&trials.iter().map(of).collect::<Vec<_>>())
+    }
+
+    /// Summarises the values of all trials.
     #[must_use]
     pub fn of(values: &[f64]) -> Self {
-        let fold = |start, of: fn(f64, f64) -> f64| values.iter().copied().fold(start, of);
         let middle = mean(values.iter().copied()).unwrap_or(f64::NAN);
         let squares: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
         let count = values.len() as f64;
         let standard_error = if count > 1.0 { (squares / (count - 1.0) / count).sqrt() } else { 0.0 };
         Self {
             mean: middle,
-            min: fold(f64::INFINITY, f64::min),
-            max: fold(f64::NEG_INFINITY, f64::max),
+            min: values.iter().copied().fold(f64::INFINITY, f64::min),
+            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             standard_error,
         }
     }
 }
 
-/// The two-sided p-value of the paired t-test: how likely differences at least as far from zero on average are, if they are
-/// normal around zero. `None` for fewer than two trials; 0 if all differ by the same.
+/// The two-sided p-value of the paired t-test: the probability of a mean difference at least this large if differences are
+/// normal with mean zero. `None` for fewer than two trials; 0 if all differences are equal.
 #[must_use]
 pub fn paired_t_test(before: &[f64], after: &[f64]) -> Option<f64> {
     let differences: Vec<f64> = before.iter().zip(after).map(|(before, after)| after - before).collect();
@@ -48,8 +52,8 @@ pub fn paired_t_test(before: &[f64], after: &[f64]) -> Option<f64> {
     }
 }
 
-/// Both tails of Student's t: the regularised incomplete beta function `I_x(ν/2, ½)` at `x = ν / (ν + t²)`, by its power series,
-/// whose terms are all positive: the smallest of p-values keep their digits.
+/// Both tails of Student's t distribution: the regularised incomplete beta function `I_x(ν/2, ½)` at `x = ν / (ν + t²)`. All
+/// terms of its power series are positive, so that even tiny p-values are accurate.
 fn t_tails(t: f64, degrees: usize) -> f64 {
     let degrees = degrees as f64;
     let (x, a) = (degrees / (degrees + t * t), degrees / 2.0);
@@ -62,7 +66,7 @@ fn t_tails(t: f64, degrees: usize) -> f64 {
     (x.powf(a) * (1.0 - x).sqrt() * sum / (a * beta_with_half(a))).min(1.0)
 }
 
-/// `B(a, ½)` for a half or whole `a`: from `B(½, ½) = π` or `B(1, ½) = 2` upwards.
+/// `B(a, ½)` if 2a is a whole number, by recursion from `B(½, ½) = π` or `B(1, ½) = 2`.
 fn beta_with_half(a: f64) -> f64 {
     let (mut at, mut beta) = if a.fract() == 0.0 { (1.0, 2.0) } else { (0.5, std::f64::consts::PI) };
     while at < a {
@@ -77,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tails_are_those_of_tables() {
+    fn tails_agree_with_scipy() {
         // scipy.stats.t.sf(t, degrees) * 2
         for (t, degrees, p) in [
             (1.0, 1, 0.5),
@@ -91,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_difference_is_certain_and_none_is_none() {
+    fn constant_and_missing_differences() {
         assert_eq!(paired_t_test(&[1.0, 2.0, 3.0], &[2.0, 3.0, 4.0]), Some(0.0));
         assert_eq!(paired_t_test(&[1.0, 2.0], &[2.0, 1.0]), Some(1.0));
         assert_eq!(paired_t_test(&[1.0], &[2.0]), None);

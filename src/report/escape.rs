@@ -1,11 +1,11 @@
-//! Text from anywhere (column names, file names) made safe to stand in HTML and in SVG.
+//! Escapes untrusted text (column names, file names) for HTML, SVG and file names.
 
 use std::collections::HashSet;
 
 use crate::text::harmless;
 
-/// For text and for attributes in double quotes. Control characters, which XML forbids even when escaped, become �; so does what
-/// would turn the direction of the text that follows.
+/// Escapes text, also for attributes in double quotes. Control characters, which XML forbids even when escaped, and
+/// bidirectional overrides become �.
 pub(super) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -23,21 +23,22 @@ pub(super) fn escape(text: &str) -> String {
     safe
 }
 
-/// Names as file names without extension, each different from all others even where case does not count.
+/// File names without extension, all different, also on file systems that ignore case.
 pub(super) fn file_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut taken = HashSet::new();
-    let mut unique = |name: &str| {
-        let base = file_name(name);
-        let numbered = (2_usize..).map(|count| format!("{base}-{count}"));
-        std::iter::once(base.clone()).chain(numbered).find(|name| taken.insert(name.to_lowercase())).unwrap_or(base)
-    };
-    names.map(&mut unique).collect()
+    names.map(|name| unique(file_name(name), &mut taken)).collect()
 }
 
-/// Short enough for any file system, and no path.
+/// The name, with a number if it is taken.
+fn unique(base: String, taken: &mut HashSet<String>) -> String {
+    let numbered = (2_usize..).map(|count| format!("{base}-{count}"));
+    std::iter::once(base.clone()).chain(numbered).find(|name| taken.insert(name.to_lowercase())).unwrap_or(base)
+}
+
+/// A file name without special characters, short enough for any file system.
 fn file_name(name: &str) -> String {
-    let plain = |character: char| if character.is_alphanumeric() || "-_".contains(character) { character } else { '-' };
-    let name: String = name.chars().take(60).map(plain).collect();
+    let is_plain = |character: char| character.is_alphanumeric() || "-_".contains(character);
+    let name: String = name.chars().take(60).map(|letter| if is_plain(letter) { letter } else { '-' }).collect();
     let words: Vec<&str> = name.split('-').filter(|word| !word.is_empty()).collect();
     if words.is_empty() { "figure".to_owned() } else { words.join("-") }
 }
@@ -47,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_escapes() {
+    fn all_special_characters_are_escaped() {
         assert_eq!(
             escape("</script><b a=\"1\" c='2'>&amp;\u{0}\u{1b}\u{85}\u{ffff}\u{202e}\n"),
             "&lt;/script&gt;&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;amp;\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\n"

@@ -1,19 +1,19 @@
-//! What a figure shows, as plain data. `plot` draws it, `page` sets it.
+//! The contents of figures, as plain data. `plot` draws them, `page` places them.
 
-/// A plot with its words: `name` becomes the file name NAME.svg, `caption` stands below it.
+/// A plot with title and caption; `name` becomes the file name NAME.svg.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// Name of its file, without `.svg`; characters that file names do not take become dashes.
+    /// Name of its file, without `.svg`; characters that are not allowed in file names become dashes.
     pub name: String,
     /// What it shows.
     pub title: String,
-    /// How to read it; stands below.
+    /// How to read it; placed below the plot.
     pub caption: String,
-    /// What is drawn.
+    /// The plot.
     pub plot: Plot,
 }
 
-/// What is drawn. Numbers that are not finite, or not positive on a logarithmic axis, are left out.
+/// The contents of a plot. Values that are not finite, or not positive on a logarithmic axis, are left out.
 #[derive(Clone, Debug)]
 pub enum Plot {
     /// Lines or points over one axis; e.g. score against σ with the chosen point.
@@ -24,27 +24,27 @@ pub enum Plot {
         y: Axis,
         /// The lines, each in its own colour.
         series: Vec<Series>,
-        /// A point to point out.
+        /// A highlighted point.
         mark: Option<Mark>,
     },
     /// A value for each pair; e.g. score over σ (rows) × c (columns).
     HeatMap {
-        /// What the columns are.
+        /// The axis of the columns.
         x: Axis,
-        /// What the rows are.
+        /// The axis of the rows.
         y: Axis,
-        /// The value that each column stands for.
+        /// The x of each column.
         columns: Vec<f64>,
-        /// The value that each row stands for; the first is drawn at the bottom.
+        /// The y of each row; the first is drawn at the bottom.
         rows: Vec<f64>,
-        /// One row of values for each of `rows`; NaN was not evaluated.
+        /// One row of values for each of `rows`; NaN means not evaluated.
         values: Vec<Vec<f64>>,
-        /// (row, column) to be outlined.
+        /// The (row, column) to outline.
         chosen: Option<(usize, usize)>,
         /// What the colours mean.
         unit: String,
     },
-    /// Values at places, side by side on one colour scale. In a page they zoom, pan and answer together; in a file the
+    /// Values at places, in maps side by side with one colour scale. In a page, all maps zoom and pan together; in a file,
     /// values are averaged over squares.
     Maps {
         /// (latitude, longitude) in degrees, or (y, x).
@@ -53,12 +53,12 @@ pub enum Plot {
         geographic: bool,
         /// A title and a value for each place.
         panels: Vec<(String, Vec<f64>)>,
-        /// Which values the colours span.
+        /// The range of values of the colour scale.
         scale: Scale,
         /// What the colours mean.
         unit: String,
     },
-    /// Pairs such as true and predicted values, side by side on the same axes, with the diagonal.
+    /// Pairs such as true and predicted values, in panels with the same axes and the diagonal.
     Scatter {
         /// The horizontal axis of all panels.
         x: Axis,
@@ -74,17 +74,17 @@ pub enum Plot {
         /// A name and a value each.
         bars: Vec<(String, f64)>,
     },
-    /// How often values fall between edges.
+    /// A histogram: the number of values between consecutive edges.
     Histogram {
-        /// What is counted.
+        /// The axis of the values.
         x: Axis,
-        /// Ascending; one more than `counts`.
+        /// Edges in ascending order; one more than `counts`.
         edges: Vec<f64>,
         /// The height of each bar.
         counts: Vec<usize>,
     },
-    /// A value with the range around it, for each series in each row; e.g. the mean score of each model, from the worst to the
-    /// best trial, before and after.
+    /// A value and a range around it, for each series in each row; e.g. the mean score of each model before and after smoothing,
+    /// with the range from the worst to the best trial.
     Ranges {
         /// The axis of the values.
         x: Axis,
@@ -95,14 +95,14 @@ pub enum Plot {
     },
 }
 
-/// A value and the range around it.
+/// A value and a range around it.
 #[derive(Clone, Copy, Debug)]
 pub struct Interval {
-    /// Where the range begins.
+    /// The lower end of the range.
     pub low: f64,
     /// The value.
     pub middle: f64,
-    /// Where the range ends.
+    /// The upper end of the range.
     pub high: f64,
 }
 
@@ -115,10 +115,10 @@ pub struct Axis {
     pub log: bool,
 }
 
-/// Points in a row, joined by a line unless `dots_only`.
+/// A series of points, connected by a line unless `dots_only`.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// Its name in the legend; nameless series are not in it.
+    /// Its name in the legend; a series without a name is not listed there.
     pub name: String,
     /// (x, y).
     pub points: Vec<(f64, f64)>,
@@ -126,18 +126,18 @@ pub struct Series {
     pub dots_only: bool,
 }
 
-/// A point to point out, with a few words.
+/// A highlighted point with a short label.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// Where it is.
+    /// Its position on the horizontal axis.
     pub x: f64,
-    /// Where it is.
+    /// Its position on the vertical axis.
     pub y: f64,
-    /// What it says.
+    /// The label.
     pub text: String,
 }
 
-/// Which values the colours of a map span.
+/// The range of values of a colour scale.
 #[derive(Clone, Copy, Debug)]
 pub enum Scale {
     /// From −limit over zero to limit, e.g. errors: blue, neutral, red.

@@ -1,16 +1,19 @@
-//! Maps in a page: canvases, and the numbers that `script/maps.js` draws on them.
+//! Interactive maps of a page: canvas elements, and the packed data that `script/maps.js` draws on them.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 
 use super::escape::escape;
-use super::plot::{Plane, Shades, tidy};
+use super::plot::{MapFrame, Shades, tidy};
 use super::{Figure, Plot};
 
-/// Beyond this many places a page would be slow to open and to move.
+/// The most places of a page: with more, opening the page and panning would be slow. Chosen, not measured.
 const MOST_PLACES: usize = 40_000;
 
-/// Maps that move, if the figure is one and has places to show.
+/// The interactive maps of a figure; `None` if it is not a map or has no places.
 pub(super) fn markup(figure: &Figure, file: &str) -> Option<String> {
     let Plot::Maps { places, geographic, panels, scale, .. } = &figure.plot else { return None };
-    let plane = Plane::around(places, *geographic).filter(|_| !panels.is_empty())?;
+    let plane = MapFrame::around(places, *geographic).filter(|_| !panels.is_empty())?;
     let shown = shown(&plane, places);
     let shades = Shades::new(*scale, panels);
     let canvases: String = panels.iter().map(|panel| canvas(&plane, &shown, panel)).collect();
@@ -30,12 +33,12 @@ pub(super) fn markup(figure: &Figure, file: &str) -> Option<String> {
     ))
 }
 
-/// What the caption adds where a page does not hold all places.
+/// A note for the caption, if the page does not hold all places.
 pub(super) fn note(plot: &Plot) -> Option<String> {
     let Plot::Maps { places, .. } = plot else { return None };
     (places.len() > MOST_PLACES).then(|| {
         let [shown, all] = [MOST_PLACES, places.len()].map(|count| tidy(count as f64, 12));
-        format!("The page holds {shown} of the {all} places, evenly spread over the rows; the SVG file has them all.")
+        format!("The page shows {shown} of the {all} places, evenly spread over the rows; the SVG file shows all.")
     })
 }
 
@@ -45,7 +48,7 @@ const TOOLS: &str = "<div class=\"tools\" hidden>\
 <button type=\"button\" data-do=\"reset\">Reset</button>\
 <output>Point at or tap a place to read its values</output></div>\n";
 
-fn canvas(plane: &Plane, shown: &[Shown], (title, values): &(String, Vec<f64>)) -> String {
+fn canvas(plane: &MapFrame, shown: &[Shown], (title, values): &(String, Vec<f64>)) -> String {
     let shape = (plane.width / plane.height).clamp(0.9, 2.4);
     let title = escape(title);
     format!(
@@ -55,61 +58,58 @@ fn canvas(plane: &Plane, shown: &[Shown], (title, values): &(String, Vec<f64>)) 
     )
 }
 
-/// A row of the places, and where it lies on the plane.
+/// The row of a place, and its position on the map.
 type Shown = (usize, (f64, f64));
 
-/// The places that can be drawn, or every so-manieth of them.
-fn shown(plane: &Plane, places: &[(f64, f64)]) -> Vec<Shown> {
+/// The places that can be drawn, thinned evenly to at most [`MOST_PLACES`].
+fn shown(plane: &MapFrame, places: &[(f64, f64)]) -> Vec<Shown> {
     let all: Vec<Shown> = places.iter().enumerate().filter_map(|(row, &place)| Some((row, plane.at(place)?))).collect();
     let count = all.len().min(MOST_PLACES);
     (0..count).map(|at| all[at * all.len() / count]).collect()
 }
 
-/// East and south as shares of the plane, in 24 bits each: half a metre on a continent.
-fn pack_places(plane: &Plane, shown: &[Shown]) -> String {
-    let bits = |share: f64| ((share.clamp(0.0, 1.0) * f64::from(0xff_ffff)).round() as u32).to_le_bytes();
+/// Positions as fractions of the map's width and height, in 24 bits each: half a metre on a continent.
+fn pack_places(plane: &MapFrame, shown: &[Shown]) -> String {
     let bytes = shown.iter().flat_map(|(_, (x, y))| {
-        let ([a, b, c, _], [d, e, f, _]) = (bits(x / plane.width), bits(y / plane.height));
+        let ([a, b, c, _], [d, e, f, _]) = (fraction(x / plane.width), fraction(y / plane.height));
         [a, b, c, d, e, f]
     });
-    base64(&bytes.collect::<Vec<u8>>())
+    BASE64_STANDARD.encode(bytes.collect::<Vec<u8>>())
 }
 
-/// Values in single precision; one that is missing is NaN.
+/// A fraction in 24 bits, the lowest byte first; the fourth byte is 0.
+fn fraction(share: f64) -> [u8; 4] {
+    ((share.clamp(0.0, 1.0) * f64::from(0xff_ffff)).round() as u32).to_le_bytes()
+}
+
+/// Values in single precision; missing values are NaN.
 fn pack_values(shown: &[Shown], values: &[f64]) -> String {
-    let value = |row: usize| values.get(row).copied().filter(|value| value.is_finite()).unwrap_or(f64::NAN);
-    let single = |value: f64| value.clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32;
-    base64(&shown.iter().flat_map(|(row, _)| single(value(*row)).to_le_bytes()).collect::<Vec<u8>>())
+    let bytes = shown.iter().flat_map(|(row, _)| single(values.get(*row).copied()).to_le_bytes());
+    BASE64_STANDARD.encode(bytes.collect::<Vec<u8>>())
 }
 
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for digit in 0..4 {
-            let index = (bits >> (18 - 6 * digit) & 63) as usize;
-            text.push(if digit <= chunk.len() { DIGITS[index] as char } else { '=' });
-        }
-    }
-    text
+/// The nearest number in single precision; NaN if there is none or it is not finite.
+fn single(value: Option<f64>) -> f32 {
+    let value = value.filter(|value| value.is_finite()).unwrap_or(f64::NAN);
+    value.clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// `script/numbers.js` reads six bytes for each place: x and y in 24 bits, the lowest byte first.
     #[test]
-    fn bytes_become_base64() {
-        let texts = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|text| base64(text.as_bytes()));
-        assert_eq!(texts, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]);
+    fn places_are_packed_as_the_script_reads_them() {
+        let plane = MapFrame::around(&[(0.0, 0.0), (2.0, 4.0)], false).unwrap();
+        let packed = pack_places(&plane, &[(0, (0.0, plane.height)), (1, (plane.width / 2.0, 0.0))]);
+        assert_eq!(BASE64_STANDARD.decode(packed).unwrap(), [0, 0, 0, 255, 255, 255, 0, 0, 128, 0, 0, 0]);
     }
 
     #[test]
     fn many_places_are_thinned_evenly() {
         let places: Vec<(f64, f64)> = (0..100_001).map(|row| (f64::from(row), 0.0)).collect();
-        let plane = Plane::around(&places, false).unwrap();
+        let plane = MapFrame::around(&places, false).unwrap();
         let shown = shown(&plane, &places);
         assert_eq!(shown.len(), MOST_PLACES);
         assert!(shown.windows(2).all(|pair| (2..=3).contains(&(pair[1].0 - pair[0].0))));
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn missing_values_are_not_a_number() {
         let shown: Vec<Shown> = (0..3).map(|row| (row, (0.0, 0.0))).collect();
-        let nan = base64(&[f32::NAN.to_le_bytes(), f32::MAX.to_le_bytes(), f32::NAN.to_le_bytes()].concat());
-        assert_eq!(pack_values(&shown, &[f64::INFINITY, 1e300]), nan);
+        let expected = [f32::NAN.to_le_bytes(), f32::MAX.to_le_bytes(), f32::NAN.to_le_bytes()].concat();
+        assert_eq!(pack_values(&shown, &[f64::INFINITY, 1e300]), BASE64_STANDARD.encode(expected));
     }
 }

@@ -1,4 +1,4 @@
-//! Results to text, pictures and pages. Formats, never computes.
+//! Formats results as text, figures and HTML pages. Nothing is computed here.
 
 mod escape;
 mod figure;
@@ -12,14 +12,14 @@ pub use page::{Page, Section, Table};
 
 use crate::text::printable;
 
-/// Lines of a name and a text, names aligned.
+/// Lines of a name and a text each, aligned.
 #[derive(Debug, Default)]
 pub struct Lines {
     lines: Vec<(String, String)>,
 }
 
 impl Lines {
-    /// Adds a line. Names and values come from anywhere: what would break the line or command a terminal is replaced.
+    /// Adds a line. Control characters in the name and in the text are replaced.
     pub fn line(&mut self, name: &str, text: &str) {
         self.lines.push((printable(name), printable(text)));
     }
@@ -33,27 +33,25 @@ impl Lines {
     }
 }
 
-/// A table with aligned columns: text to the left, numbers to the right. What would break a line or command a terminal is
-/// replaced.
+/// A table with aligned columns: the first to the left, the others to the right. Control characters are replaced.
 #[must_use]
 pub fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut all: Vec<Vec<String>> = vec![header.iter().map(|name| printable(name)).collect()];
     all.extend(rows.map(|cells| cells.iter().map(|cell| printable(cell)).collect()));
-    let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..header.len()).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(|(at, (cell, &width))| if at == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
-            .collect();
-        cells.join("  ") + "\n"
-    };
-    all.iter().map(line).collect()
+    let widths: Vec<usize> =
+        (0..header.len()).map(|column| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
+    all.iter().map(|row| aligned(row, &widths)).collect()
 }
 
-/// A count with thousands separated.
+fn aligned(row: &[String], widths: &[usize]) -> String {
+    let cells = row.iter().zip(widths).enumerate();
+    let cells: Vec<String> = cells
+        .map(|(at, (cell, &width))| if at == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
+        .collect();
+    cells.join("  ") + "\n"
+}
+
+/// A count with thousands separators.
 #[must_use]
 pub fn number(count: usize) -> String {
     let digits = count.to_string();
@@ -67,7 +65,7 @@ pub fn number(count: usize) -> String {
     text
 }
 
-/// A value with five digits or so, whatever its size.
+/// A value with about five significant digits.
 #[must_use]
 pub fn short(value: f64) -> String {
     let size = value.abs();
@@ -78,7 +76,7 @@ pub fn short(value: f64) -> String {
     format!("{value:.*}", 5_usize.saturating_sub(before_point))
 }
 
-/// A share of the range in few digits.
+/// A fraction with two significant digits.
 #[must_use]
 pub fn share(part: f64) -> String {
     if part == 0.0 { "0".to_owned() } else { format!("{part:.1e}") }

@@ -1,4 +1,4 @@
-//! One page of results that needs nothing else: no network, no fonts, no library.
+//! A self-contained HTML page of results: it loads no fonts, scripts or other files from the network.
 
 use super::escape::{escape, file_names};
 use super::{Figure, live_maps, plot};
@@ -25,18 +25,18 @@ use super::{Figure, live_maps, plot};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// What it is about.
+    /// The title.
     pub title: String,
-    /// One or two plain sentences: the result.
+    /// The result in one or two sentences.
     pub lead: String,
-    /// The rest, in order.
+    /// The sections, in order.
     pub sections: Vec<Section>,
 }
 
-/// A part of a page.
+/// A section of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// What it is about.
+    /// The heading.
     pub heading: String,
     /// Paragraphs of plain text.
     pub text: Vec<String>,
@@ -46,10 +46,10 @@ pub struct Section {
     pub figures: Vec<Figure>,
 }
 
-/// A table; columns of numbers are set flush right.
+/// A table; columns of numbers are aligned to the right.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// How to read it; stands above.
+    /// How to read it; placed above the table.
     pub caption: String,
     /// The names of the columns.
     pub header: Vec<String>,
@@ -58,7 +58,7 @@ pub struct Table {
 }
 
 const CSS: &str = include_str!("page.css");
-/// One function around all: a name of one file is known in the next, and none outside.
+/// The scripts in one function: each file sees the names of those before it, and none of them is global.
 const SCRIPT: &str = concat!(
     "(() => {\n\"use strict\";\n",
     include_str!("script/numbers.js"),
@@ -69,7 +69,7 @@ const SCRIPT: &str = concat!(
     include_str!("script/notes.js"),
     "})();\n"
 );
-/// Nothing is loaded from anywhere, whatever the page's text holds.
+/// The page may not load anything from the network, even if its text contains markup.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src 'self' data: file:";
 
@@ -77,10 +77,10 @@ impl Page {
     /// The files of the page: `("index.html", …)`, and one `("NAME.svg", …)` for each figure.
     #[must_use]
     pub fn render(&self) -> Vec<(String, String)> {
-        let figures = || self.sections.iter().flat_map(|section| &section.figures);
-        let names = file_names(figures().map(|figure| figure.name.as_str()));
+        let figures: Vec<&Figure> = self.sections.iter().flat_map(|section| &section.figures).collect();
+        let names = file_names(figures.iter().map(|figure| figure.name.as_str()));
         let mut files = vec![("index.html".to_owned(), self.html(&names))];
-        files.extend(names.iter().zip(figures()).map(|(name, figure)| (format!("{name}.svg"), figure.svg())));
+        files.extend(names.iter().zip(figures).map(|(name, figure)| (format!("{name}.svg"), figure.svg())));
         files
     }
 
@@ -106,7 +106,7 @@ impl Section {
     fn html<'a>(&self, names: &mut impl Iterator<Item = &'a String>) -> String {
         let text: String = self.text.iter().map(|paragraph| element("p", paragraph)).collect();
         let tables: String = self.tables.iter().map(Table::html).collect();
-        // A figure that the section is named after needs no title of its own.
+        // A figure with the same title as its section needs no heading.
         let title = |figure: &'_ Figure| {
             if figure.title == self.heading { String::new() } else { element("h3", &figure.title) }
         };
@@ -121,36 +121,39 @@ impl Table {
     fn html(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0).max(self.header.len());
         let numeric: Vec<bool> = (0..columns).map(|column| self.is_numeric(column)).collect();
-        let row = |tag: &str, cells: &[String]| {
-            let cell = |(column, numeric): (usize, &bool)| {
-                let text = escape(cells.get(column).map_or("", String::as_str));
-                let class = if *numeric { " class=\"number\"" } else { "" };
-                format!("<{tag}{class}>{text}</{tag}>")
-            };
-            format!("<tr>{}</tr>\n", numeric.iter().enumerate().map(cell).collect::<String>())
-        };
         let head = if self.header.is_empty() {
             String::new()
         } else {
-            format!("<thead>{}</thead>\n", row("th", &self.header))
+            format!("<thead>{}</thead>\n", row_html("th", &self.header, &numeric))
         };
-        let body: String = self.rows.iter().map(|cells| row("td", cells)).collect();
-        // A box that scrolls must be reachable by keyboard.
+        let body: String = self.rows.iter().map(|cells| row_html("td", cells, &numeric)).collect();
+        // With a tabindex, the scrollable box can be reached by keyboard.
         format!(
             "<div class=\"scroll\" tabindex=\"0\">\n<table>\n{}{head}<tbody>\n{body}</tbody>\n</table>\n</div>\n",
             element("caption", &self.caption)
         )
     }
 
-    /// Whether all cells of the column that say something begin like numbers.
+    /// Whether all cells of a column are numbers, empty or placeholders.
     pub(super) fn is_numeric(&self, column: usize) -> bool {
         let mut cells = self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.trim()).peekable();
-        let number = |cell: &str| {
-            cell.trim_start_matches(['-', '−', '+', '.', '≤', '<', '±', ' '])
-                .starts_with(|first: char| first.is_ascii_digit())
-        };
-        cells.peek().is_some() && cells.all(|cell| matches!(cell, "" | "-" | "–" | "—" | "NaN" | "n/a") || number(cell))
+        cells.peek().is_some() && cells.all(is_number)
     }
+}
+
+/// Whether a cell begins like a number, or stands for a missing one.
+fn is_number(cell: &str) -> bool {
+    let unsigned = cell.trim_start_matches(['-', '−', '+', '.', '≤', '<', '±', ' ']);
+    matches!(cell, "" | "-" | "–" | "—" | "NaN" | "n/a") || unsigned.starts_with(|first: char| first.is_ascii_digit())
+}
+
+fn row_html(tag: &str, cells: &[String], numeric: &[bool]) -> String {
+    let cells = numeric.iter().enumerate().map(|(column, numeric)| {
+        let text = escape(cells.get(column).map_or("", String::as_str));
+        let class = if *numeric { " class=\"number\"" } else { "" };
+        format!("<{tag}{class}>{text}</{tag}>")
+    });
+    format!("<tr>{}</tr>\n", cells.collect::<String>())
 }
 
 fn figure_html(figure: &Figure, name: &str, title: &str) -> String {
@@ -167,7 +170,7 @@ fn figure_html(figure: &Figure, name: &str, title: &str) -> String {
     )
 }
 
-/// An element around text, or nothing around nothing.
+/// An element with text; nothing without text.
 fn element(tag: &str, text: &str) -> String {
     let name = tag.split(' ').next().unwrap_or(tag);
     if text.is_empty() { String::new() } else { format!("<{tag}>{}</{name}>\n", escape(text)) }

@@ -1,21 +1,23 @@
-//! The tables of a page as plain files: all of them in one Markdown file, and each as CSV.
+//! The tables of a page as text files: all of them in one Markdown file, and each as CSV.
 
 use super::escape::file_names;
 use super::{Page, Section, Table};
 
 impl Page {
-    /// The tables of the page: `("tables.md", …)` with its words too, and one `("CAPTION.csv", …)` for each.
+    /// The tables of the page: `("tables.md", …)`, which includes its text, and one `("CAPTION.csv", …)` for each table.
     #[must_use]
     pub fn render_tables(&self) -> Vec<(String, String)> {
-        let tables =
-            || self.sections.iter().flat_map(|section| section.tables.iter().map(move |table| (section, table)));
-        let caption = |(section, table): (&Section, &Table)| {
-            if table.caption.is_empty() { section.heading.clone() } else { table.caption.clone() }
-        };
-        let captions: Vec<String> = tables().map(caption).collect();
-        let names = file_names(captions.iter().map(String::as_str));
+        let tables = self.sections.iter().flat_map(|section| section.tables.iter().map(move |table| (section, table)));
+        let tables: Vec<(&Section, &Table)> = tables.collect();
+        let captions =
+            tables.iter().map(
+                |(section, table)| {
+                    if table.caption.is_empty() { section.heading.as_str() } else { table.caption.as_str() }
+                },
+            );
+        let names = file_names(captions);
         let mut files = vec![("tables.md".to_owned(), self.markdown())];
-        files.extend(names.iter().zip(tables()).map(|(name, (_, table))| (format!("{name}.csv"), table.csv())));
+        files.extend(names.iter().zip(&tables).map(|(name, (_, table))| (format!("{name}.csv"), table.csv())));
         files
     }
 
@@ -35,27 +37,27 @@ impl Page {
 
 impl Table {
     fn markdown(&self) -> String {
-        let row = |cells: &[String]| {
-            let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|").replace('\n', " ")).collect();
-            format!("| {} |", cells.join(" | "))
-        };
         let rule = |column: usize| if self.is_numeric(column) { "---:" } else { "---" }.to_owned();
-        let mut lines = vec![row(&self.header), row(&(0..self.header.len()).map(rule).collect::<Vec<_>>())];
-        lines.extend(self.rows.iter().map(|cells| row(cells)));
+        let rules: Vec<String> = (0..self.header.len()).map(rule).collect();
+        let mut lines = vec![markdown_row(&self.header), markdown_row(&rules)];
+        lines.extend(self.rows.iter().map(|cells| markdown_row(cells)));
         lines.join("\n")
     }
 
     fn csv(&self) -> String {
-        let cell = |text: &String| {
-            if text.contains([',', '"', '\n', '\r']) {
-                format!("\"{}\"", text.replace('"', "\"\""))
-            } else {
-                text.clone()
-            }
-        };
-        let line = |cells: &Vec<String>| cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\n";
-        std::iter::once(&self.header).chain(&self.rows).map(line).collect()
+        let lines = std::iter::once(&self.header).chain(&self.rows);
+        lines.map(|cells| cells.iter().map(|cell| csv_cell(cell)).collect::<Vec<_>>().join(",") + "\n").collect()
     }
+}
+
+fn markdown_row(cells: &[String]) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|").replace('\n', " ")).collect();
+    format!("| {} |", cells.join(" | "))
+}
+
+/// The text, quoted if it contains a separator.
+fn csv_cell(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
 
 #[cfg(test)]
@@ -64,9 +66,9 @@ mod tests {
 
     #[test]
     fn tables_become_markdown_and_csv() {
-        let texts = |cells: &[&str]| cells.iter().map(|&cell| cell.to_owned()).collect::<Vec<_>>();
-        let rows = vec![texts(&["a|b", "0.5"]), texts(&["say \"c\", d", "1"])];
-        let table = Table { caption: "Scores by model".to_owned(), header: texts(&["model", "R²"]), rows };
+        let [header, first, second] =
+            [["model", "R²"], ["a|b", "0.5"], ["say \"c\", d", "1"]].map(|cells| cells.map(str::to_owned).to_vec());
+        let table = Table { caption: "Scores by model".to_owned(), header, rows: vec![first, second] };
         let section = Section { heading: "Scores".to_owned(), tables: vec![table], ..Section::default() };
         let page = Page { title: "T".to_owned(), lead: String::new(), sections: vec![section] };
         let files = page.render_tables();

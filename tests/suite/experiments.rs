@@ -3,13 +3,13 @@
 use geosmooth::experiment::extrapolation::Extrapolation;
 use geosmooth::experiment::housing::Housing;
 use geosmooth::experiment::pose::{self, JointRows, Motion, PoseScore};
-use geosmooth::experiment::simulation::{Estimator, Line, Simulation};
+use geosmooth::experiment::simulation::{Estimator, Simulation, SimulationResult};
 use geosmooth::experiment::{Homes, Model, Way, sizes};
 use geosmooth::{Error, Places};
 
 use crate::problem::Random;
 
-fn simulation(seed: u64) -> Vec<Line> {
+fn simulation(seed: u64) -> Vec<SimulationResult> {
     let small = Simulation {
         rows: 600,
         noise_x: vec![0.25, 1.0],
@@ -50,7 +50,7 @@ fn smoothing_comes_near_the_bound_and_total_least_squares_nearer() {
     for noise_y in [0.1, 0.5] {
         let (total, ordinary) =
             (of(Estimator::TotalLeastSquares, 1.0, noise_y), of(Estimator::LeastSquares, 1.0, noise_y));
-        let above = |line: &Line| line.smoothed.mean - line.bound;
+        let above = |line: &SimulationResult| line.smoothed.mean - line.bound;
         assert!(above(total) < 0.07 * (total.unsmoothed.measured.mean - total.bound), "{total:?}");
         assert!(above(total) < 0.5 * above(ordinary), "{total:?} {ordinary:?}");
         assert!(total.smoothed.mean > total.optimal.limit - 4.0 * total.smoothed.standard_error);

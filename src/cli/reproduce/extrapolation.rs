@@ -3,7 +3,7 @@
 use super::homes::HomeArgs;
 use super::{StudyArgs, finish, interval, with_range};
 use crate::error::Error;
-use crate::experiment::extrapolation::{Extrapolation, Line};
+use crate::experiment::extrapolation::{Extrapolation, ExtrapolationResult};
 use crate::experiment::{Homes, Summary, Way};
 use crate::job::caller::Caller;
 use crate::job::options::Told;
@@ -53,12 +53,12 @@ fn third(homes: &Homes) -> f64 {
     if latitudes.is_empty() { 0.0 } else { *latitudes.select_nth_unstable_by(at, f64::total_cmp).1 }
 }
 
-fn name(line: &Line) -> String {
+fn name(line: &ExtrapolationResult) -> String {
     let features = if line.with_location { "with location" } else { "without location" };
     format!("{features}, {}", line.way.title())
 }
 
-fn page(study: &Extrapolation, homes: &Homes, lines: &[Line]) -> Page {
+fn page(study: &Extrapolation, homes: &Homes, lines: &[ExtrapolationResult]) -> Page {
     let data = format!(
         "{} homes. In each of {} trials, {} homes north of latitude {} train boosted trees and as many others choose the settings; \
          {} homes south of it are held out.",
@@ -79,7 +79,7 @@ fn page(study: &Extrapolation, homes: &Homes, lines: &[Line]) -> Page {
     Page { title: "Homes elsewhere".to_owned(), lead: lead(lines), sections: vec![section] }
 }
 
-fn lead(lines: &[Line]) -> String {
+fn lead(lines: &[ExtrapolationResult]) -> String {
     let holdout = |with_location: bool, way: Way| {
         let line = lines.iter().find(|line| line.with_location == with_location && line.way == way);
         line.map_or("–".to_owned(), |line| short(line.holdout.mean))
@@ -93,14 +93,14 @@ fn lead(lines: &[Line]) -> String {
     )
 }
 
-fn table(lines: &[Line]) -> Table {
-    let row = |line: &Line| vec![name(line), with_range(&line.validation), with_range(&line.holdout)];
+fn table(lines: &[ExtrapolationResult]) -> Table {
+    let row = |line: &ExtrapolationResult| vec![name(line), with_range(&line.validation), with_range(&line.holdout)];
     let header = strings(["boosted trees", "validation, north", "holdout, south"]);
     Table { caption: "Extrapolation".to_owned(), header, rows: lines.iter().map(row).collect() }
 }
 
-fn figure(lines: &[Line]) -> Figure {
-    let series = |title: &str, of: fn(&Line) -> &Summary| {
+fn figure(lines: &[ExtrapolationResult]) -> Figure {
+    let series = |title: &str, of: fn(&ExtrapolationResult) -> &Summary| {
         (title.to_owned(), lines.iter().map(|line| Some(interval(of(line)))).collect())
     };
     Figure {

@@ -4,7 +4,7 @@ use super::homes::HomeArgs;
 use super::{StudyArgs, finish, interval, p_value, with_range};
 use crate::baseline::{Method, Outcome};
 use crate::error::Error;
-use crate::experiment::housing::{Housing, Line, WayScores};
+use crate::experiment::housing::{Housing, HousingResult, WayScores};
 use crate::experiment::{Homes, Summary, Way};
 use crate::job::caller::Caller;
 use crate::job::options::Told;
@@ -69,7 +69,7 @@ impl Compared {
     }
 }
 
-fn page(housing: &Housing, homes: &Homes, lines: &[Line], methods: Vec<Compared>) -> Page {
+fn page(housing: &Housing, homes: &Homes, lines: &[HousingResult], methods: Vec<Compared>) -> Page {
     let data = format!(
         "{} homes, of which each trial draws {} each to train, to choose on and to hold out. Trials: {}. Models see {} columns and never the place.",
         number(homes.labels.len()),
@@ -90,8 +90,8 @@ fn page(housing: &Housing, homes: &Homes, lines: &[Line], methods: Vec<Compared>
     Page { title: "House prices".to_owned(), lead: lead(lines), sections }
 }
 
-fn lead(lines: &[Line]) -> String {
-    let change = |line: &Line| {
+fn lead(lines: &[HousingResult]) -> String {
+    let change = |line: &HousingResult| {
         let score =
             |way: Way| line.ways.iter().find(|scores| scores.way == way).map_or(f64::NAN, |scores| scores.score.mean);
         let (before, after) = (short(score(Way::Unsmoothed)), short(score(Way::WithLabels)));
@@ -101,8 +101,8 @@ fn lead(lines: &[Line]) -> String {
     format!("Smoothing with training labels takes R² of {}.", changes.join(", of "))
 }
 
-fn table(lines: &[Line]) -> Table {
-    let row = |line: &Line, WayScores { way, score, gain, p_value: p }: &WayScores| {
+fn table(lines: &[HousingResult]) -> Table {
+    let row = |line: &HousingResult, WayScores { way, score, gain, p_value: p }: &WayScores| {
         let gain = if *way == Way::Unsmoothed { "–".to_owned() } else { with_range(gain) };
         vec![line.model.title().to_owned(), way.title().to_owned(), with_range(score), gain, p_value(*p)]
     };
@@ -111,7 +111,7 @@ fn table(lines: &[Line]) -> Table {
     Table { caption: "Models".to_owned(), header, rows: rows.collect() }
 }
 
-fn figure(lines: &[Line]) -> Figure {
+fn figure(lines: &[HousingResult]) -> Figure {
     let series = Way::ALL.iter().enumerate().map(|(at, way)| {
         (way.title().to_owned(), lines.iter().map(|line| Some(interval(&line.ways[at].score))).collect())
     });

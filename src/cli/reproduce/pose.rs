@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{StudyArgs, finish};
 use crate::error::Error;
-use crate::experiment::pose::{self, CS, JointRows, Line, Motion, PoseScore, SIGMAS};
+use crate::experiment::pose::{self, CS, JointRows, Motion, PoseResult, PoseScore, SIGMAS};
 use crate::io::{Groups, Input};
 use crate::job::caller::Caller;
 use crate::job::options::Told;
@@ -128,7 +128,7 @@ fn finite(input: &Input, names: &[&str]) -> Result<Vec<Vec<f64>>, Error> {
     input.numbers(names)?.into_iter().map(check).collect()
 }
 
-fn page(lines: &[Line], holdout: &Motion, made_up: bool) -> Page {
+fn page(lines: &[PoseResult], holdout: &Motion, made_up: bool) -> Page {
     let data = format!(
         "{} holdout videos, {} frames, {} joints; scores are those of each video, averaged over videos.",
         holdout.videos().len(),
@@ -156,8 +156,8 @@ fn page(lines: &[Line], holdout: &Motion, made_up: bool) -> Page {
     Page { title: "Human poses in video".to_owned(), lead: lead(lines), sections }
 }
 
-fn lead(lines: &[Line]) -> String {
-    let change = |line: &Line| {
+fn lead(lines: &[PoseResult]) -> String {
+    let change = |line: &PoseResult| {
         let (pck, acceleration) =
             ((line.before.pck, line.after.pck), (line.before.acceleration, line.after.acceleration));
         format!(
@@ -168,7 +168,7 @@ fn lead(lines: &[Line]) -> String {
     format!("Smoothing along frames, holdout videos. {}.", lines.iter().map(change).collect::<Vec<_>>().join("; "))
 }
 
-fn table(lines: &[Line]) -> Table {
+fn table(lines: &[PoseResult]) -> Table {
     let or_none = |value: Option<f64>| value.map_or("–".to_owned(), short);
     let row = |name: &str, way: String, score: &PoseScore| {
         vec![
@@ -188,7 +188,7 @@ fn table(lines: &[Line]) -> Table {
     Table { caption: "Holdout videos".to_owned(), header, rows: rows.collect() }
 }
 
-fn surface(line: &Line) -> Figure {
+fn surface(line: &PoseResult) -> Figure {
     let at = |values: &[f64], value: f64| values.iter().position(|known| *known == value);
     Figure {
         name: format!("pck-{}", line.model),

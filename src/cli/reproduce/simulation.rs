@@ -2,7 +2,7 @@
 
 use super::{StudyArgs, finish, with_range};
 use crate::error::Error;
-use crate::experiment::simulation::{Checked, Estimator, Example, Line, Simulation};
+use crate::experiment::simulation::{Checked, Estimator, Example, Simulation, SimulationResult};
 use crate::job::caller::Caller;
 use crate::job::options::Told;
 use crate::job::pages::strings;
@@ -52,7 +52,7 @@ pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Told, Error> {
     finish(report, &page(&simulation, &lines, &example), &results)
 }
 
-fn page(simulation: &Simulation, lines: &[Line], example: &Example) -> Page {
+fn page(simulation: &Simulation, lines: &[SimulationResult], example: &Example) -> Page {
     let errors = [
         "Mean squared errors on the evaluated half: the mean over trials with the least and the largest. σ and c are means too. S* is the \
          best linear smoother there is, which knows every distribution; no smoother of x gets below the bound on average.",
@@ -89,10 +89,10 @@ fn page(simulation: &Simulation, lines: &[Line], example: &Example) -> Page {
 }
 
 /// How much of the error that can be avoided is left after smoothing, at the largest noise of x.
-fn lead(simulation: &Simulation, lines: &[Line]) -> String {
+fn lead(simulation: &Simulation, lines: &[SimulationResult]) -> String {
     let most = simulation.noise_x.iter().copied().fold(0.0, f64::max);
     let left = |estimator: Estimator| {
-        let of = |value: fn(&Line) -> f64| {
+        let of = |value: fn(&SimulationResult) -> f64| {
             let lines = lines.iter().filter(|line| line.noise_x == most && line.estimator == estimator);
             lines.map(|line| value(line) - line.bound).sum::<f64>()
         };
@@ -107,13 +107,13 @@ fn lead(simulation: &Simulation, lines: &[Line]) -> String {
 }
 
 /// The cells that say which line it is.
-fn keys(line: &Line) -> Vec<String> {
+fn keys(line: &SimulationResult) -> Vec<String> {
     vec![line.noise_x.to_string(), line.noise_y.to_string(), line.estimator.title().to_owned()]
 }
 
-fn table(lines: &[Line]) -> Table {
+fn table(lines: &[SimulationResult]) -> Table {
     let header = ["σ_x", "σ_y", "estimator", "unsmoothed", "P-ES", "S*", "bound σ_y²", "σ", "c"];
-    let row = |line: &Line| {
+    let row = |line: &SimulationResult| {
         let errors = [&line.unsmoothed.measured, &line.smoothed, &line.optimal.measured].map(with_range);
         let rest = [line.bound, line.sigma.mean, line.c.mean].map(short);
         keys(line).into_iter().chain(errors).chain(rest).collect()
@@ -122,22 +122,23 @@ fn table(lines: &[Line]) -> Table {
     Table { caption, header: strings(header), rows: lines.iter().map(row).collect() }
 }
 
-fn theory(lines: &[Line]) -> Table {
+fn theory(lines: &[SimulationResult]) -> Table {
     let header =
         ["σ_x", "σ_y", "estimator", "unsmoothed", "expected", "off", "limit", "S*", "expected", "off", "limit"];
     let beside = |Checked { measured, expected, deviation, limit }: &Checked| {
         let off = format!("{:.1}", deviation.mean / deviation.standard_error);
         [short(measured.mean), short(*expected), off, short(*limit)]
     };
-    let row =
-        |line: &Line| keys(line).into_iter().chain(beside(&line.unsmoothed)).chain(beside(&line.optimal)).collect();
+    let row = |line: &SimulationResult| {
+        keys(line).into_iter().chain(beside(&line.unsmoothed)).chain(beside(&line.optimal)).collect()
+    };
     let caption = "Measured and expected".to_owned();
     Table { caption, header: strings(header), rows: lines.iter().map(row).collect() }
 }
 
 /// Errors against the noise of x, at one noise of y.
-fn by_noise(lines: &[Line], noise: f64) -> Figure {
-    let of = |estimator: Estimator, name: &str, value: fn(&Line) -> f64| {
+fn by_noise(lines: &[SimulationResult], noise: f64) -> Figure {
+    let of = |estimator: Estimator, name: &str, value: fn(&SimulationResult) -> f64| {
         let lines = lines.iter().filter(|line| line.estimator == estimator && line.noise_y == noise);
         Series {
             name: name.to_owned(),

@@ -3,7 +3,7 @@
 use super::homes::HomeArgs;
 use super::{StudyArgs, finish, p_value, with_range};
 use crate::error::Error;
-use crate::experiment::housing::Line;
+use crate::experiment::housing::HousingResult;
 use crate::experiment::sizes::{self, SIZES, Size};
 use crate::experiment::{Homes, Model, Way};
 use crate::job::caller::Caller;
@@ -60,13 +60,13 @@ fn page(homes: &Homes, trials: usize, sizes: &[Size]) -> Page {
     Page { title: "Gain as the data grow".to_owned(), lead: lead(sizes), sections: vec![section] }
 }
 
-fn gain(line: &Line, way: Way) -> f64 {
+fn gain(line: &HousingResult, way: Way) -> f64 {
     line.ways.iter().find(|scores| scores.way == way).map_or(f64::NAN, |scores| scores.gain.mean)
 }
 
 fn lead(sizes: &[Size]) -> String {
     let (Some(first), Some(last)) = (sizes.first(), sizes.last()) else { return String::new() };
-    let change = |(from, to): (&Line, &Line)| {
+    let change = |(from, to): (&HousingResult, &HousingResult)| {
         format!("{} {} to {}", from.model.title(), short(gain(from, Way::WithLabels)), short(gain(to, Way::WithLabels)))
     };
     let changes: Vec<String> = first.models.iter().zip(&last.models).map(change).collect();

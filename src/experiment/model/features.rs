@@ -1,4 +1,4 @@
-//! Random features (Rahimi and Recht): ridge regression on `cos(wᵀx + b)` with w normal and b even around the circle.
+//! Random Fourier features (Rahimi and Recht 2007): ridge regression on `cos(wᵀx + b)` with w normal and b uniform on the circle.
 
 use faer::Mat;
 
@@ -10,7 +10,7 @@ use crate::score::mean;
 
 /// Numbers of features, as in the paper.
 const COUNTS: [usize; 2] = [100, 200];
-/// Deviations of w. The paper's, 1e-8 to 1e-4, are for features as they stand; ours are in units of their deviation.
+/// Standard deviations of w. Those of the paper, 1e-8 to 1e-4, are for raw features; here features are standardised.
 const SPREADS: [f64; 3] = [0.01, 0.1, 1.0];
 /// λ as in the paper.
 const PENALTIES: [f64; 3] = [1e-6, 1e-5, 1e-4];
@@ -31,7 +31,7 @@ pub(super) fn candidates(train: &Homes, asked: [&Homes; 2], seed: u64) -> Vec<Ca
     .collect()
 }
 
-/// The cosines of each set, less their means over the training rows: an intercept needs no column then.
+/// The cosines of each set, centred by their means over the training rows, so that no column for an intercept is needed.
 fn cosines(designs: &[Mat<f64>; 3], normals: &Mat<f64>, phases: &[f64], spread: f64) -> [Mat<f64>; 3] {
     let raw = [0, 1, 2].map(|at| {
         let angles = &designs[at] * normals.get(.., ..phases.len());

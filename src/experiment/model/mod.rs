@@ -1,4 +1,4 @@
-//! The models whose predictions are smoothed: small, and trained anew in every trial with every setting of the paper.
+//! The models whose predictions are smoothed. They are small, and trained in every trial with every setting of the paper.
 
 mod features;
 mod ridge;
@@ -25,7 +25,7 @@ impl Model {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Ridge, Self::RandomFeatures, Self::Trees];
 
-    /// Its name for people.
+    /// Its name in reports.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Model {
         }
     }
 
-    /// Trains every setting of the paper's table.
+    /// Trains the model with every setting of the paper's table, and predicts the two other sets of homes.
     pub(super) fn candidates(self, train: &Homes, asked: [&Homes; 2], seed: u64) -> Result<Vec<Candidate>, Error> {
         match self {
             Self::Ridge => Ok(ridge::candidates(train, asked)),
@@ -47,7 +47,7 @@ impl Model {
 
 pub(super) use trees::candidates as trees;
 
-/// A model with one setting: what it predicts for the validation rows and for the holdout rows.
+/// The predictions of a model with one setting, for the validation rows and for the holdout rows.
 pub(super) struct Candidate {
     pub(super) setting: String,
     pub(super) validation: Vec<f64>,

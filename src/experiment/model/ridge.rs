@@ -1,4 +1,4 @@
-//! Ridge regression, with features in units of their deviation and an intercept that nothing penalises.
+//! Ridge regression, with standardised features and an intercept without penalty.
 
 use faer::linalg::solvers::Solve;
 use faer::{Mat, Side};
@@ -15,7 +15,7 @@ pub(super) fn candidates(train: &Homes, asked: [&Homes; 2]) -> Vec<Candidate> {
     fitted(&units.design(train), &train.labels, &asked.map(|homes| units.design(homes)), &PENALTIES, "")
 }
 
-/// The weights for each penalty, applied to the rows asked about. A penalty too small for the equations to be solved is left out.
+/// Fits each penalty and predicts the rows of `asked`. A penalty that is too small for the Cholesky factorisation is left out.
 pub(super) fn fitted(
     train: &Mat<f64>,
     labels: &[f64],
@@ -26,34 +26,36 @@ pub(super) fn fitted(
     let (count, centre) = (train.ncols(), mean(labels.iter().copied()).unwrap_or(0.0));
     let gram = train.transpose() * train;
     let right = train.transpose() * Mat::from_fn(labels.len(), 1, |row, _| labels[row] - centre);
-    let fit = |&penalty: &f64| {
+    let fitted = penalties.iter().filter_map(|&penalty| {
         let ridged = Mat::from_fn(count, count, |a, b| gram[(a, b)] + if a == b { penalty } else { 0.0 });
         let weights = ridged.llt(Side::Lower).ok()?.solve(&right);
-        let predict = |rows: &Mat<f64>| (rows * &weights).col(0).iter().map(|value| centre + value).collect();
-        let setting = format!("{setting}λ {penalty:.1e}");
-        Some(Candidate { setting, validation: predict(&asked[0]), test: predict(&asked[1]) })
-    };
-    penalties.iter().filter_map(fit).collect()
+        let [validation, test] =
+            asked.each_ref().map(|rows| (rows * &weights).col(0).iter().map(|value| centre + value).collect());
+        Some(Candidate { setting: format!("{setting}λ {penalty:.1e}"), validation, test })
+    });
+    fitted.collect()
 }
 
-/// The mean and the deviation of each feature among the training rows.
+/// The mean and the standard deviation of each feature among the training rows.
 pub(super) struct Units(Vec<(f64, f64)>);
 
 impl Units {
     pub(super) fn of(train: &Homes) -> Self {
-        let unit = |values: &Vec<f64>| {
-            let centre = mean(values.iter().copied()).unwrap_or(0.0);
-            let variance = mean(values.iter().map(|value| (value - centre).powi(2))).unwrap_or(0.0);
-            (centre, if variance > 0.0 { variance.sqrt() } else { 1.0 })
-        };
-        Self(train.features.iter().map(|(_, values)| unit(values)).collect())
+        Self(train.features.iter().map(|(_, values)| mean_and_deviation(values)).collect())
     }
 
-    /// A row for each home, a column for each feature.
+    /// The design matrix: a row for each home, a column for each feature.
     pub(super) fn design(&self, homes: &Homes) -> Mat<f64> {
         Mat::from_fn(homes.labels.len(), self.0.len(), |row, column| {
             let (centre, deviation) = self.0[column];
             (homes.features[column].1[row] - centre) / deviation
         })
     }
+}
+
+/// The standard deviation of a constant feature counts as 1.
+fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
+    let centre = mean(values.iter().copied()).unwrap_or(0.0);
+    let variance = mean(values.iter().map(|value| (value - centre).powi(2))).unwrap_or(0.0);
+    (centre, if variance > 0.0 { variance.sqrt() } else { 1.0 })
 }

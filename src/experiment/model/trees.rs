@@ -1,4 +1,4 @@
-//! Gradient-boosted trees, by the crate `forust-ml`: XGBoost's algorithm on histograms.
+//! Gradient-boosted trees, from the crate `forust-ml`: XGBoost's histogram algorithm.
 
 use forust_ml::objective::ObjectiveType;
 use forust_ml::{GradientBooster, Matrix};
@@ -9,9 +9,9 @@ use crate::experiment::homes::Homes;
 
 /// Depths, as in the paper.
 pub(super) const DEPTHS: [usize; 3] = [2, 5, 10];
-/// Numbers of trees, as in the paper. A shorter model is the beginning of the longer one.
+/// Numbers of trees, as in the paper. The smaller model consists of the first trees of the larger one.
 const COUNTS: [usize; 2] = [200, 100];
-/// That of XGBoost's regressor when the paper was written.
+/// The default of XGBoost's regressor when the paper was written.
 const LEARNING_RATE: f32 = 0.1;
 
 pub(in crate::experiment) fn candidates(
@@ -19,11 +19,13 @@ pub(in crate::experiment) fn candidates(
     asked: [&Homes; 2],
     depths: &[usize],
 ) -> Result<Vec<Candidate>, Error> {
-    let columns = [train, asked[0], asked[1]].map(Homes::column_major);
-    let matrix = |at: usize, homes: &Homes| Matrix::new(&columns[at], homes.labels.len(), homes.features.len());
+    let homes = [train, asked[0], asked[1]];
+    let columns = homes.map(Homes::column_major);
+    let [train_matrix, validation, test] =
+        [0, 1, 2].map(|at| Matrix::new(&columns[at], homes[at].labels.len(), homes[at].features.len()));
     let mut all = Vec::new();
     for &depth in depths {
-        // Trials run side by side: inside one, a single thread gives one order to all sums.
+        // Trials run in parallel. Within a trial, a single thread keeps the order of sums fixed.
         let mut booster = GradientBooster::default()
             .set_objective_type(ObjectiveType::SquaredLoss)
             .set_learning_rate(LEARNING_RATE)
@@ -31,15 +33,14 @@ pub(in crate::experiment) fn candidates(
             .set_max_depth(depth)
             .set_max_leaves(1 << depth)
             .set_parallel(false);
-        booster.fit_unweighted(&matrix(0, train), &train.labels, None).map_err(|error| Error::Contradiction {
+        booster.fit_unweighted(&train_matrix, &train.labels, None).map_err(|error| Error::Contradiction {
             message: format!("the trees cannot be trained: {error}"),
-            hint: "look at the features: are there any that vary?".to_owned(),
+            hint: "check the features: at least one of them must vary".to_owned(),
         })?;
         for count in COUNTS {
             booster.trees.truncate(count);
-            let predict = |at: usize| booster.predict(&matrix(1 + at, asked[at]), false);
-            let setting = format!("depth {depth}, {count} trees");
-            all.push(Candidate { setting, validation: predict(0), test: predict(1) });
+            let [validation, test] = [&validation, &test].map(|matrix| booster.predict(matrix, false));
+            all.push(Candidate { setting: format!("depth {depth}, {count} trees"), validation, test });
         }
     }
     Ok(all)

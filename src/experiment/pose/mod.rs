@@ -1,4 +1,4 @@
-//! Human poses in video, smoothed along the frames of each video: all coordinates of all joints are columns of one plan.
+//! Human poses in videos, smoothed along the frames of each video. The coordinates of all joints are columns of one plan.
 
 mod metrics;
 mod motion;
@@ -21,9 +21,9 @@ pub const SIGMAS: [f64; 5] = [0.5, 1.0, 2.0, 3.0, 4.0];
 /// The paper's c.
 pub const CS: [f64; 9] = [0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
 
-/// What smoothing does to the poses of one model.
+/// The result of smoothing the poses of one model.
 #[derive(Clone, Debug, Serialize)]
-pub struct Line {
+pub struct PoseResult {
     /// The model.
     pub model: String,
     /// σ in frames, chosen on the validation videos.
@@ -32,51 +32,55 @@ pub struct Line {
     pub c: f64,
     /// PCK on the validation videos for each σ (rows) and c (columns).
     pub validation: Vec<Vec<f64>>,
-    /// Holdout videos before smoothing.
+    /// Scores on the holdout videos before smoothing.
     pub before: PoseScore,
-    /// And after.
+    /// Scores on the holdout videos after smoothing.
     pub after: PoseScore,
 }
 
-/// Columns of each model.
+/// Columns of values of each model.
 type Columns = Vec<Vec<Vec<f64>>>;
 
 /// Chooses σ and c of each model by the PCK of the validation videos, then scores the holdout videos.
 ///
 /// # Errors
 /// If the two sets do not have the same models.
-pub fn run(validation: &Motion, holdout: &Motion, progress: &dyn Progress) -> Result<Vec<Line>, Error> {
+pub fn run(validation: &Motion, holdout: &Motion, progress: &dyn Progress) -> Result<Vec<PoseResult>, Error> {
     progress.start((SIGMAS.len() * (CS.len() + 1) * validation.predicted.len()) as u64);
     let mut surfaces: Vec<Vec<Vec<f64>>> = vec![Vec::new(); validation.predicted.len()];
     for sigma in SIGMAS {
         let means = averages(validation, sigma)?;
         for ((surface, means), (_, predicted)) in surfaces.iter_mut().zip(&means).zip(&validation.predicted) {
-            let score = |&c: &f64| {
+            let mut scores = Vec::new();
+            for c in CS {
                 progress.advance(1);
-                PoseScore::pck(validation, &mixed(c, means, predicted))
-            };
-            surface.push(CS.iter().map(score).collect());
+                scores.push(PoseScore::pck(validation, &mixed(c, means, predicted)));
+            }
+            surface.push(scores);
         }
     }
-    let choose = |((name, _), surface): (&(String, _), Vec<Vec<f64>>)| line(name, surface, holdout, progress);
-    validation.predicted.iter().zip(surfaces).map(choose).collect()
+    let models = validation.predicted.iter().zip(surfaces);
+    models.map(|((name, _), surface)| line(name, surface, holdout, progress)).collect()
 }
 
-fn line(model: &str, validation: Vec<Vec<f64>>, holdout: &Motion, progress: &dyn Progress) -> Result<Line, Error> {
+fn line(
+    model: &str,
+    validation: Vec<Vec<f64>>,
+    holdout: &Motion,
+    progress: &dyn Progress,
+) -> Result<PoseResult, Error> {
     let at = holdout.predicted.iter().position(|(name, _)| name == model).ok_or_else(|| Error::Contradiction {
         message: format!("the holdout videos have no predictions of {model}"),
         hint: "give both sets the same columns".to_owned(),
     })?;
-    let points = || (0..SIGMAS.len()).flat_map(|row| (0..CS.len()).map(move |column| (row, column)));
-    // The first of the best, from c = 0 on: where nothing helps, nothing is done.
-    let better = |best: (usize, usize), next: (usize, usize)| {
-        if validation[next.0][next.1] > validation[best.0][best.1] { next } else { best }
-    };
-    let (row, column) = points().fold((0, 0), better);
+    // The first of equal scores: if smoothing does not help, c is 0.
+    let points = (0..SIGMAS.len()).flat_map(|row| (0..CS.len()).map(move |column| (row, column)));
+    let (row, column) = points
+        .fold((0, 0), |best, next| if validation[next.0][next.1] > validation[best.0][best.1] { next } else { best });
     let (sigma, c, predicted) = (SIGMAS[row], CS[column], &holdout.predicted[at].1);
     let after = mixed(c, &averages(holdout, sigma)?[at], predicted);
     progress.advance(SIGMAS.len() as u64);
-    Ok(Line {
+    Ok(PoseResult {
         model: model.to_owned(),
         sigma,
         c,
@@ -86,7 +90,7 @@ fn line(model: &str, validation: Vec<Vec<f64>>, holdout: &Motion, progress: &dyn
     })
 }
 
-/// The averages along the frames of each video, for all coordinates of all models at once.
+/// Averages along the frames of each video, for all coordinates of all models.
 fn averages(motion: &Motion, sigma: f64) -> Result<Columns, Error> {
     let places = Places::index(vec![motion.frames.clone()])?.with_groups(motion.video.clone())?;
     let plan = Smoother::new(Sigma::index(sigma)?, 1.0)?.plan(&places, None)?;
@@ -98,8 +102,9 @@ fn averages(motion: &Motion, sigma: f64) -> Result<Columns, Error> {
 }
 
 fn mixed(c: f64, means: &[Vec<f64>], predicted: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let column = |(means, predicted): (&Vec<f64>, &Vec<f64>)| {
-        means.iter().zip(predicted).map(|(&mean, &prediction)| blend(c, mean, prediction)).collect()
-    };
-    means.iter().zip(predicted).map(column).collect()
+    means.iter().zip(predicted).map(|(means, predicted)| mixed_column(c, means, predicted)).collect()
+}
+
+fn mixed_column(c: f64, means: &[f64], predicted: &[f64]) -> Vec<f64> {
+    means.iter().zip(predicted).map(|(&mean, &prediction)| blend(c, mean, prediction)).collect()
 }

@@ -1,10 +1,11 @@
-//! Poses of people in videos: joints in frames, true and predicted.
+//! The data of the pose experiment: positions of joints in the frames of videos, true and predicted.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::error::Error;
 
-/// Videos of moving joints. A row is a frame, rows of a video are next to each other and in the order of frames.
+/// Videos of moving joints. A row is a frame; the rows of a video are consecutive and in the order of frames.
 #[derive(Clone, Debug)]
 pub struct Motion {
     /// The video of each row.
@@ -17,13 +18,13 @@ pub struct Motion {
     pub dimensions: usize,
     /// Joints whose midpoint is the root of a pose.
     pub root: Vec<usize>,
-    /// True positions: `joints · dimensions` columns, those of a joint next to each other.
+    /// True positions: `joints · dimensions` columns; the columns of a joint are consecutive.
     pub truth: Vec<Vec<f64>>,
     /// Predicted positions of each model, in the same columns.
     pub predicted: Vec<(String, Vec<Vec<f64>>)>,
 }
 
-/// Rows as files have them: one for each joint of each frame.
+/// Rows as in a file: one for each joint of each frame.
 #[derive(Clone, Debug, Default)]
 pub struct JointRows {
     /// The video of each row.
@@ -34,50 +35,38 @@ pub struct JointRows {
     pub joint: Vec<u32>,
     /// True x, y and perhaps z.
     pub truth: Vec<Vec<f64>>,
-    /// The same as predicted by each model.
+    /// Predicted x, y and perhaps z of each model.
     pub predicted: Vec<(String, Vec<Vec<f64>>)>,
 }
 
 impl Motion {
-    /// Puts rows of joints together to poses.
+    /// Combines rows of joints into poses.
     ///
     /// # Errors
     /// If a frame does not have every joint once.
     pub fn from_rows(rows: &JointRows, root: Vec<usize>) -> Result<Self, Error> {
         let mut order: Vec<usize> = (0..rows.frame.len()).collect();
-        let key = |row: usize| (rows.video[row], rows.frame[row], rows.joint[row]);
-        order.sort_by(|&a, &b| key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal));
+        order.sort_by(|&a, &b| rows.key(a).partial_cmp(&rows.key(b)).unwrap_or(Ordering::Equal));
         let joints = rows.joint.iter().max().map_or(0, |&last| last as usize + 1);
-        let is_pose = |frame: &[usize]| {
-            let first = frame[0];
-            let same = |row: usize| (rows.video[row], rows.frame[row]) == (rows.video[first], rows.frame[first]);
-            frame.len() == joints
-                && frame.iter().enumerate().all(|(at, &row)| same(row) && rows.joint[row] as usize == at)
-        };
         if joints == 0 {
             return Err(no_pose("there are no rows of joints".to_owned()));
         }
-        if let Some(frame) = order.chunks(joints).find(|frame| !is_pose(frame)) {
+        if let Some(frame) = order.chunks(joints).find(|frame| !rows.is_pose(frame, joints)) {
             let (row, frame) = (frame[0], rows.frame[frame[0]]);
             return Err(no_pose(format!(
                 "frame {frame} of the video of row {row} does not have each of {joints} joints once"
             )));
         }
-        let dimensions = rows.truth.len();
-        let columns = |parts: &[Vec<f64>]| -> Vec<Vec<f64>> {
-            let column =
-                |at: usize| order.chunks(joints).map(|frame| parts[at % dimensions][frame[at / dimensions]]).collect();
-            (0..joints * dimensions).map(column).collect()
-        };
-        let firsts = || order.chunks(joints).map(|frame| frame[0]);
+        let frames: Vec<&[usize]> = order.chunks(joints).collect();
+        let predicted = rows.predicted.iter();
         Ok(Self {
-            video: firsts().map(|row| rows.video[row]).collect(),
-            frames: firsts().map(|row| rows.frame[row]).collect(),
+            video: frames.iter().map(|frame| rows.video[frame[0]]).collect(),
+            frames: frames.iter().map(|frame| rows.frame[frame[0]]).collect(),
             joints,
-            dimensions,
+            dimensions: rows.truth.len(),
             root,
-            truth: columns(&rows.truth),
-            predicted: rows.predicted.iter().map(|(name, parts)| (name.clone(), columns(parts))).collect(),
+            truth: columns(&frames, joints, &rows.truth),
+            predicted: predicted.map(|(name, parts)| (name.clone(), columns(&frames, joints, parts))).collect(),
         })
     }
 
@@ -90,7 +79,29 @@ impl Motion {
     }
 }
 
+impl JointRows {
+    /// What rows are sorted by.
+    fn key(&self, row: usize) -> (u32, f64, u32) {
+        (self.video[row], self.frame[row], self.joint[row])
+    }
+
+    /// Whether these rows are all joints of one frame, in order.
+    fn is_pose(&self, frame: &[usize], joints: usize) -> bool {
+        let (video, number) = (self.video[frame[0]], self.frame[frame[0]]);
+        frame.len() == joints && frame.iter().enumerate().all(|(at, &row)| self.key(row) == (video, number, at as u32))
+    }
+}
+
+/// Columns for each axis of each joint, with one row for each frame; a frame has the rows of its joints.
+fn columns(frames: &[&[usize]], joints: usize, axes: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let mut columns = Vec::with_capacity(joints * axes.len());
+    for joint in 0..joints {
+        columns.extend(axes.iter().map(|axis| frames.iter().map(|frame| axis[frame[joint]]).collect()));
+    }
+    columns
+}
+
 fn no_pose(message: String) -> Error {
-    let hint = "give one row for each joint of each frame: no joint may be missing or come twice".to_owned();
+    let hint = "give one row for each joint of each frame: no joint may be missing or occur twice".to_owned();
     Error::Contradiction { message, hint }
 }

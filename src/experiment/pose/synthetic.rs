@@ -1,11 +1,12 @@
-//! Made-up poses: skeletons that swing their limbs, and models that misjudge them.
+//! Synthetic poses: skeletons with swinging limbs, and two models that predict them with errors.
 
 use super::{JointRows, Motion};
 use crate::chance::Chance;
 
 impl Motion {
-    /// People who swing their limbs, seen by two made-up models. Both misjudge each joint of a video by a constant; the
-    /// `per-frame` one jitters from frame to frame and sometimes loses a joint, errors of the `temporal` one last for some frames.
+    /// Videos of skeletons with swinging limbs, and predictions of two synthetic models. Both have a constant error for each
+    /// joint of a video. The model `per-frame` adds independent errors in each frame and sometimes loses a joint; the errors of
+    /// the model `temporal` are correlated over some frames.
     #[must_use]
     pub fn synthetic(videos: usize, frames: usize, seed: u64) -> Self {
         let mut chance = Chance::new(seed);
@@ -37,7 +38,8 @@ impl Motion {
 }
 
 const FRAMES_PER_SECOND: f64 = 30.0;
-/// The fourteen joints of the paper's pose model: the bone from the parent in millimetres, and how far it swings. Parents first.
+/// The fourteen joints of the paper's pose model: the parent joint, the bone from there in millimetres, and the amplitude of its
+/// swing. Parents come first. Lengths are rough human proportions.
 const SKELETON: [(usize, [f64; 3], f64); 14] = [
     (0, [-110.0, 0.0, 0.0], 0.0),    // right hip, from the pelvis
     (0, [110.0, 0.0, 0.0], 0.0),     // left hip, from the pelvis
@@ -56,32 +58,51 @@ const SKELETON: [(usize, [f64; 3], f64); 14] = [
 ];
 const HIPS: [usize; 2] = [0, 1];
 
-/// How a bone swings: along each axis a slow and a faster wave.
+/// The motion of a bone: a slow and a faster wave along each axis.
 struct Limb {
-    waves: [[(f64, f64); 2]; 3],
+    waves: [[Wave; 2]; 3],
+}
+
+/// A wave of a frequency in hertz and a phase.
+struct Wave {
+    hertz: f64,
+    phase: f64,
+}
+
+impl Wave {
+    /// A wave with a frequency up to 30 % from `hertz`.
+    fn new(hertz: f64, chance: &mut Chance) -> Self {
+        let hertz = hertz * (0.7 + 0.6 * chance.unit());
+        Self { hertz, phase: std::f64::consts::TAU * chance.unit() }
+    }
+
+    fn at(&self, time: f64) -> f64 {
+        (std::f64::consts::TAU * self.hertz * time + self.phase).sin()
+    }
 }
 
 impl Limb {
     fn new(chance: &mut Chance) -> Self {
-        let mut wave = |slow: f64| (slow * (0.7 + 0.6 * chance.unit()), std::f64::consts::TAU * chance.unit());
-        Self { waves: std::array::from_fn(|_| [wave(0.4), wave(1.3)]) }
+        Self { waves: std::array::from_fn(|_| [0.4, 1.3].map(|hertz| Wave::new(hertz, chance))) }
     }
 
-    /// The bone at a time in seconds, as long as ever.
+    /// The bone at a time in seconds; its length does not change.
     fn at(&self, bone: [f64; 3], swing: f64, time: f64) -> [f64; 3] {
-        let wave = |&(hertz, phase): &(f64, f64)| (std::f64::consts::TAU * hertz * time + phase).sin();
         let bent: [f64; 3] = std::array::from_fn(|axis| {
-            bone[axis] + swing * (wave(&self.waves[axis][0]) + 0.4 * wave(&self.waves[axis][1]))
+            bone[axis] + swing * (self.waves[axis][0].at(time) + 0.4 * self.waves[axis][1].at(time))
         });
-        let length = |bone: [f64; 3]| bone.iter().map(|part| part * part).sum::<f64>().sqrt();
         bent.map(|part| part * length(bone) / length(bent))
     }
+}
+
+fn length(bone: [f64; 3]) -> f64 {
+    bone.iter().map(|part| part * part).sum::<f64>().sqrt()
 }
 
 fn pose(limbs: &[Limb], time: f64) -> Vec<[f64; 3]> {
     let mut joints: Vec<[f64; 3]> = Vec::new();
     for (at, (limb, (parent, bone, swing))) in limbs.iter().zip(SKELETON).enumerate() {
-        // Hips hang from the pelvis, which walks on.
+        // The parent of the hips is the pelvis, which moves on at 400 mm/s.
         let from = if at < HIPS.len() { [400.0 * time, 900.0, 3000.0] } else { joints[parent] };
         let bone = limb.at(bone, swing, time);
         joints.push(std::array::from_fn(|axis| from[axis] + bone[axis]));
@@ -89,19 +110,21 @@ fn pose(limbs: &[Limb], time: f64) -> Vec<[f64; 3]> {
     joints
 }
 
-/// Standard deviations in millimetres along each axis, and how much of an error is left a frame later.
+/// The errors of a model: standard deviations in millimetres along each axis, and the correlation between frames.
 struct ErrorKind {
     constant: f64,
     passing: f64,
+    /// The correlation of the passing error with that of the frame before.
     memory: f64,
-    /// How often a joint is lost, and how far off it is then.
+    /// The probability that a joint is lost, and the standard deviation of its additional error.
     lost: (f64, f64),
 }
 
+// Chosen so that the scores resemble those of the paper's models.
 const PER_FRAME: ErrorKind = ErrorKind { constant: 42.0, passing: 22.0, memory: 0.0, lost: (0.02, 150.0) };
 const TEMPORAL: ErrorKind = ErrorKind { constant: 40.0, passing: 18.0, memory: 0.8, lost: (0.0, 0.0) };
 
-/// The errors of a joint as frames go by.
+/// The errors of a joint, frame by frame: a constant and a first-order autoregressive process.
 struct Error3 {
     kind: &'static ErrorKind,
     constant: [f64; 3],
@@ -110,8 +133,9 @@ struct Error3 {
 
 impl Error3 {
     fn new(kind: &'static ErrorKind, chance: &mut Chance) -> Self {
-        let mut draw = |size: f64| std::array::from_fn(|_| size * chance.normal());
-        Self { kind, constant: draw(kind.constant), passing: draw(kind.passing) }
+        let [constant, passing] =
+            [kind.constant, kind.passing].map(|size| std::array::from_fn(|_| size * chance.normal()));
+        Self { kind, constant, passing }
     }
 
     fn next(&mut self, chance: &mut Chance) -> [f64; 3] {

@@ -1,6 +1,6 @@
-//! One draw of the process: predicted, smoothed and scored, beside what theory expects of it.
+//! One draw of the process: predictions, smoothing and scores, with their theoretical expectations.
 
-use super::estimator::{Estimator, Moments};
+use super::estimator::{Estimator, SampleMoments};
 use super::process::Process;
 use crate::error::Error;
 use crate::points::Places;
@@ -15,14 +15,14 @@ pub(super) struct Measured {
     pub(super) optimal: Against,
 }
 
-/// An error, its expectation, and the limit of that.
+/// An error, its expectation, and the limit of the expectation for many rows.
 pub(super) struct Against {
     pub(super) measured: f64,
     pub(super) expected: f64,
     pub(super) limit: f64,
 }
 
-/// One draw: the rows that train and those that are evaluated.
+/// One draw, with the rows for training and those for evaluation.
 pub(super) struct Draw {
     pub(super) process: Process,
     /// Of all rows: t, z, x, y.
@@ -37,24 +37,32 @@ pub(super) struct Draw {
 }
 
 impl Draw {
+    /// The values of the evaluated rows.
     pub(super) fn of(&self, values: &[f64]) -> Vec<f64> {
         self.evaluated.iter().map(|&row| values[row]).collect()
     }
 
+    /// σ_y² / σ_x².
     fn ratio(&self) -> f64 {
         (self.noise.1 / self.noise.0).powi(2)
     }
 
+    /// The slope learned from the training rows.
     fn learned(&self, estimator: Estimator) -> f64 {
-        let product = |a: &[f64], b: &[f64]| average(self.trained.iter().map(|&row| a[row] * b[row]));
         let (x, y) = (&self.x, &self.y);
-        estimator.slope(Moments { xx: product(x, x), xy: product(x, y), yy: product(y, y) }, self.ratio())
+        let moments =
+            SampleMoments { xx: self.mean_product(x, x), xy: self.mean_product(x, y), yy: self.mean_product(y, y) };
+        estimator.slope(moments, self.ratio())
     }
 
-    /// The slope learned from ever more rows; the hidden process has variance 1.
+    fn mean_product(&self, a: &[f64], b: &[f64]) -> f64 {
+        average(self.trained.iter().map(|&row| a[row] * b[row]))
+    }
+
+    /// The limit of the learned slope for many rows; the hidden process has variance 1.
     fn limit(&self, estimator: Estimator) -> f64 {
         let (x, y) = (self.noise.0.powi(2), self.noise.1.powi(2));
-        let moments = Moments { xx: 1.0 + x, xy: self.slope, yy: self.slope.powi(2) + y };
+        let moments = SampleMoments { xx: 1.0 + x, xy: self.slope, yy: self.slope.powi(2) + y };
         estimator.slope(moments, self.ratio())
     }
 
@@ -92,7 +100,7 @@ impl Draw {
         let signal: Vec<f64> = z.iter().map(|z| self.slope * z).collect();
         let (noise_x, noise_y) = (self.noise.0.powi(2), self.noise.1.powi(2));
         let (learned, limit) = (self.learned(estimator), self.limit(estimator));
-        // S* knows the slope that is learned in the limit, and undoes it.
+        // S* knows the limit of the learned slope, and corrects for it.
         let back = learned * self.slope / limit;
         Measured {
             unsmoothed: Against {
@@ -112,7 +120,7 @@ impl Draw {
     }
 }
 
-/// σ to try, from far below the width of the process to beyond it.
+/// The number of σ to try, from 0.002, far below the width of the process, to 0.5, beyond it. Chosen, not measured.
 const SIGMAS: usize = 25;
 
 fn average(values: impl Iterator<Item = f64>) -> f64 {

@@ -1,22 +1,22 @@
-//! Ways to learn a slope from noisy pairs.
+//! Estimators of a slope from noisy pairs.
 
 use serde::Serialize;
 
-/// How the slope is learned.
+/// An estimator of the slope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Estimator {
-    /// Total least squares in units of the noises, which makes it consistent whatever they are.
+    /// Total least squares with x and y in units of their noise: consistent for any noise.
     TotalLeastSquares,
-    /// Total least squares as x and y stand: consistent only if both noises are equal.
+    /// Total least squares without scaling: consistent only if both noises are equal.
     PlainTotalLeastSquares,
-    /// Ordinary least squares, which noise of x makes too shallow.
+    /// Ordinary least squares: biased towards 0 by the noise of x.
     LeastSquares,
 }
 
 /// Mean products of x and y.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moments {
+pub(super) struct SampleMoments {
     pub(super) xx: f64,
     pub(super) xy: f64,
     pub(super) yy: f64,
@@ -26,7 +26,7 @@ impl Estimator {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::TotalLeastSquares, Self::PlainTotalLeastSquares, Self::LeastSquares];
 
-    /// Its name for people.
+    /// Its name in reports.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -36,8 +36,8 @@ impl Estimator {
         }
     }
 
-    /// The slope that it learns from moments; `ratio` is σ_y² / σ_x².
-    pub(super) fn slope(self, Moments { xx, xy, yy }: Moments, ratio: f64) -> f64 {
+    /// The slope for these moments; `ratio` is σ_y² / σ_x².
+    pub(super) fn slope(self, SampleMoments { xx, xy, yy }: SampleMoments, ratio: f64) -> f64 {
         let ratio = if self == Self::PlainTotalLeastSquares { 1.0 } else { ratio };
         let lean = yy - ratio * xx;
         match self {

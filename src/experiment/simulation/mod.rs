@@ -1,10 +1,10 @@
-//! The paper's example of a hidden process: how close smoothing comes to the least error that any linear smoother can reach.
+//! The paper's simulation of a hidden process: how close smoothing comes to the error of the best linear smoother.
 //!
 //! ```text
 //! z ~ N(0, K),  K(t, s) = exp(−(t − s)² / 2w²)      x = z + ω,  y = slope · z + μ      ω ~ N(0, σ_x²),  μ ~ N(0, σ_y²)
 //! ```
 //!
-//! Half of the rows train the slope of ŷ = ĉ x, the other half is predicted and smoothed over t.
+//! Half of the rows are used to learn the slope of ŷ = ĉ x; the other half is predicted and smoothed over t.
 
 mod draw;
 mod estimator;
@@ -22,27 +22,27 @@ use crate::engine::Progress;
 use crate::error::Error;
 use crate::points::Places;
 
-/// What to simulate.
+/// The parameters of the simulation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Simulation {
-    /// Rows; half of them train.
+    /// Number of rows; half of them are for training.
     pub rows: usize,
-    /// w: how far the hidden process reaches along t, which runs from 0 to 1.
+    /// w: the correlation length of the hidden process along t, which runs from 0 to 1.
     pub width: f64,
-    /// How y follows the hidden process.
+    /// The slope of y over the hidden process.
     pub slope: f64,
-    /// σ_x: the standard deviations of the noise of x to try.
+    /// The standard deviations σ_x of the noise of x to try.
     pub noise_x: Vec<f64>,
-    /// σ_y: those of the noise of y.
+    /// The standard deviations σ_y of the noise of y to try.
     pub noise_y: Vec<f64>,
     /// Random draws at each pair of noises.
     pub trials: usize,
-    /// Where chance starts.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
 impl Default for Simulation {
-    /// The paper's sizes. It does not list its noises; these span from little to as much as there is signal.
+    /// The paper's sizes. It does not list its noises; these range from small to as large as the signal.
     fn default() -> Self {
         Self {
             rows: 2000,
@@ -56,50 +56,50 @@ impl Default for Simulation {
     }
 }
 
-/// Squared errors of one estimator at one pair of noises.
+/// The result of one estimator at one pair of noises: squared errors.
 #[derive(Clone, Debug, Serialize)]
-pub struct Line {
+pub struct SimulationResult {
     /// σ_x.
     pub noise_x: f64,
     /// σ_y.
     pub noise_y: f64,
     /// How the slope was learned.
     pub estimator: Estimator,
-    /// Mean squared error of the predictions as they are.
+    /// Mean squared error of the predictions without smoothing.
     pub unsmoothed: Checked,
     /// P-ES with the best σ and c on the evaluated rows, as in the paper.
     pub smoothed: Summary,
-    /// Those σ.
+    /// The chosen σ.
     pub sigma: Summary,
-    /// Those c.
+    /// The chosen c.
     pub c: Summary,
-    /// S*, the best linear smoother there is if all distributions are known.
+    /// S*, the best linear smoother, which knows all distributions.
     pub optimal: Checked,
-    /// σ_y²: no linear smoother of x does better.
+    /// σ_y²: a lower bound for every linear smoother of x.
     pub bound: f64,
 }
 
-/// An error that theory knows too.
+/// An error with its theoretical expectation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Checked {
-    /// As measured.
+    /// The measured error.
     pub measured: Summary,
-    /// Its expectation in closed form, given the hidden processes that were drawn and the slopes that were learned.
+    /// Its expectation in closed form, given the drawn hidden processes and the learned slopes.
     pub expected: f64,
-    /// How far measurements are from that; around zero, if all is right.
+    /// The difference between the two; it should be about zero.
     pub deviation: Summary,
-    /// Its expectation over all hidden processes, with the slope that ever more rows teach, as the paper has it.
+    /// Its expectation over all hidden processes, with the limit of the slope for many rows, as in the paper.
     pub limit: f64,
 }
 
-/// One evaluated half, to look at.
+/// The evaluated rows of one draw, for a plot.
 #[derive(Clone, Debug, Serialize)]
 pub struct Example {
-    /// Where the rows are.
+    /// Positions of the rows.
     pub t: Vec<f64>,
-    /// Their truth.
+    /// True values.
     pub y: Vec<f64>,
-    /// Total least squares.
+    /// Predictions by total least squares.
     pub predicted: Vec<f64>,
     /// After smoothing.
     pub smoothed: Vec<f64>,
@@ -110,7 +110,7 @@ impl Simulation {
     ///
     /// # Errors
     /// If there are too few rows to halve, or a noise is not positive.
-    pub fn run(&self, progress: &dyn Progress) -> Result<Vec<Line>, Error> {
+    pub fn run(&self, progress: &dyn Progress) -> Result<Vec<SimulationResult>, Error> {
         self.check()?;
         let process = Process::new(&self.places(), self.width);
         let cells: Vec<(f64, f64)> =
@@ -127,24 +127,23 @@ impl Simulation {
             })
             .collect::<Result<Vec<_>, Error>>()?;
         let lines = cells.iter().zip(measured.chunks(self.trials)).flat_map(|(&noise, trials)| {
-            let line = move |(at, &estimator): (usize, &Estimator)| {
+            Estimator::ALL.iter().enumerate().map(move |(at, &estimator)| {
                 line(noise, estimator, &trials.iter().map(|trial| &trial[at]).collect::<Vec<_>>())
-            };
-            Estimator::ALL.iter().enumerate().map(line)
+            })
         });
         Ok(lines.collect())
     }
 
-    /// One draw at the largest noise of x and the smallest of y, to look at.
+    /// One draw at the largest noise of x and the smallest noise of y, for a plot.
     ///
     /// # Errors
     /// As [`run`](Self::run).
     pub fn example(&self) -> Result<Example, Error> {
         self.check()?;
-        let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
         let process = Process::new(&self.places(), self.width);
-        let draw = self.draw(&process, (most(&self.noise_x), least(&self.noise_y)), 0);
+        let noise_x = self.noise_x.iter().copied().fold(0.0, f64::max);
+        let noise_y = self.noise_y.iter().copied().fold(f64::INFINITY, f64::min);
+        let draw = self.draw(&process, (noise_x, noise_y), 0);
         let predicted = draw.predictions(Estimator::TotalLeastSquares);
         let point = draw.tuned(&[&predicted])?[0];
         let places = Places::index(vec![draw.of(&draw.t)])?;
@@ -153,18 +152,16 @@ impl Simulation {
     }
 
     fn check(&self) -> Result<(), Error> {
-        let parameter = |name, value: String, expected| Err(Error::Parameter { name, value, expected });
-        if self.rows < 8 || self.rows > 100_000 {
-            return parameter("number of rows", self.rows.to_string(), "between 8 and 100000");
-        }
-        if self.trials == 0 {
-            return parameter("number of trials", "0".to_owned(), "at least 1");
-        }
-        let noises = || self.noise_x.iter().chain(&self.noise_y);
-        match noises().find(|noise| !(1e-3..=1e3).contains(*noise)) {
-            Some(noise) => parameter("noise", noise.to_string(), "between 0.001 and 1000"),
-            None => Ok(()),
-        }
+        let bad_noise = self.noise_x.iter().chain(&self.noise_y).find(|noise| !(1e-3..=1e3).contains(*noise));
+        let (name, value, expected) = match bad_noise {
+            _ if self.rows < 8 || self.rows > 100_000 => {
+                ("number of rows", self.rows.to_string(), "between 8 and 100000")
+            }
+            _ if self.trials == 0 => ("number of trials", "0".to_owned(), "at least 1"),
+            Some(noise) => ("noise", noise.to_string(), "between 0.001 and 1000"),
+            None => return Ok(()),
+        };
+        Err(Error::Parameter { name, value, expected })
     }
 
     fn places(&self) -> Vec<f64> {
@@ -172,7 +169,7 @@ impl Simulation {
     }
 
     fn draw(&self, process: &Process, noise: (f64, f64), trial: u64) -> Draw {
-        let mut chance = Chance::new(self.seed.wrapping_mul(0x9E37_79B9).wrapping_add(trial));
+        let mut chance = Chance::of_trial(self.seed, trial);
         let z = process.draw(&mut chance);
         let x = z.iter().map(|z| z + noise.0 * chance.normal()).collect();
         let y = z.iter().map(|z| self.slope * z + noise.1 * chance.normal()).collect();
@@ -183,27 +180,25 @@ impl Simulation {
     }
 }
 
-fn line(noise: (f64, f64), estimator: Estimator, trials: &[&Measured]) -> Line {
-    let over = |of: fn(&Measured) -> f64| Summary::of(&trials.iter().map(|trial| of(trial)).collect::<Vec<_>>());
-    Line {
+fn line(noise: (f64, f64), estimator: Estimator, trials: &[&Measured]) -> SimulationResult {
+    SimulationResult {
         noise_x: noise.0,
         noise_y: noise.1,
         estimator,
         unsmoothed: checked(&trials.iter().map(|trial| &trial.unsmoothed).collect::<Vec<_>>()),
-        smoothed: over(|trial| trial.best.score.powi(2)),
-        sigma: over(|trial| trial.best.sigma.value()),
-        c: over(|trial| trial.best.c),
+        smoothed: Summary::over(trials, |trial| trial.best.score.powi(2)),
+        sigma: Summary::over(trials, |trial| trial.best.sigma.value()),
+        c: Summary::over(trials, |trial| trial.best.c),
         optimal: checked(&trials.iter().map(|trial| &trial.optimal).collect::<Vec<_>>()),
         bound: noise.1.powi(2),
     }
 }
 
 fn checked(trials: &[&Against]) -> Checked {
-    let over = |of: fn(&Against) -> f64| Summary::of(&trials.iter().map(|trial| of(trial)).collect::<Vec<_>>());
     Checked {
-        measured: over(|trial| trial.measured),
-        expected: over(|trial| trial.expected).mean,
-        deviation: over(|trial| trial.measured - trial.expected),
-        limit: over(|trial| trial.limit).mean,
+        measured: Summary::over(trials, |trial| trial.measured),
+        expected: Summary::over(trials, |trial| trial.expected).mean,
+        deviation: Summary::over(trials, |trial| trial.measured - trial.expected),
+        limit: Summary::over(trials, |trial| trial.limit).mean,
     }
 }

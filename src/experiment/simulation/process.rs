@@ -1,25 +1,25 @@
 //! A smooth Gaussian process on a line, and the best linear smoother of its noisy values.
 //!
-//! Its kernel matrix has almost all of its mass in a few directions: `K = L Lᵀ` with some twenty columns to all digits, so that
-//! drawing from it and inverting `K + s I` take n · 20 numbers rather than n².
+//! Its kernel matrix has a low numerical rank: `K = L Lᵀ` with some twenty columns, to machine precision. Drawing from it and
+//! inverting `K + s I` therefore take n · 20 numbers instead of n².
 
 use faer::linalg::solvers::{Llt, Solve};
 use faer::{Col, Mat, Side};
 
 use crate::chance::Chance;
 
-/// A process known at some places.
+/// The process at some places.
 #[derive(Clone, Debug)]
 pub(super) struct Process {
     /// L, one row for each place.
     factor: Mat<f64>,
 }
 
-/// What is left of the variance, at most, where the factor stops.
+/// The factorisation stops when the largest remaining variance is below this, relative to 1.
 const NEGLIGIBLE: f64 = 1e-12;
 
 impl Process {
-    /// With kernel `exp(−d² / 2w²)`: a Cholesky factor with the largest remaining variance first, until nothing remains.
+    /// The process with kernel `exp(−d² / 2w²)`, by pivoted Cholesky factorisation.
     pub(super) fn new(places: &[f64], width: f64) -> Self {
         let kernel = |a: usize, b: usize| (-0.5 * ((places[a] - places[b]) / width).powi(2)).exp();
         let rows = places.len();
@@ -54,13 +54,13 @@ impl Process {
         let gram = self.factor.transpose() * &self.factor;
         let rank = gram.nrows();
         let ridged = Mat::from_fn(rank, rank, |a, b| gram[(a, b)] + if a == b { noise } else { 0.0 });
-        // Positive definite by its noise; should rounding deny it, nothing is smoothed rather than wrongly.
+        // Positive definite because of the noise. If the factorisation fails by rounding, values are not smoothed.
         let solver = ridged.llt(Side::Lower).ok();
         OptimalSmoother { factor: &self.factor, gram, solver }
     }
 }
 
-/// H.
+/// The matrix H.
 pub(super) struct OptimalSmoother<'a> {
     factor: &'a Mat<f64>,
     gram: Mat<f64>,
@@ -68,7 +68,7 @@ pub(super) struct OptimalSmoother<'a> {
 }
 
 impl OptimalSmoother<'_> {
-    /// H v.
+    /// The product H v.
     pub(super) fn apply(&self, values: &[f64]) -> Vec<f64> {
         let Some(solver) = &self.solver else { return values.to_vec() };
         let inner = self.factor.transpose() * Col::from_fn(values.len(), |row| values[row]);
@@ -85,7 +85,7 @@ impl OptimalSmoother<'_> {
         self.trace(2)
     }
 
-    /// Powers of H have the trace of those of `(LᵀL + s I)⁻¹ LᵀL`.
+    /// The trace of a power of H, divided by n: it is that of the same power of `(LᵀL + s I)⁻¹ LᵀL`.
     fn trace(&self, power: usize) -> f64 {
         let Some(solver) = &self.solver else { return 1.0 };
         let inner = solver.solve(&self.gram);
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_factor_makes_the_kernel_and_the_smoother_is_its_ratio() {
+    fn factor_and_smoother_agree_with_dense_matrices() {
         let places: Vec<f64> = (0..40).map(|at| f64::from(at) / 40.0).collect();
         let process = Process::new(&places, 0.2);
         let kernel = Mat::from_fn(40, 40, |a, b| (-0.5 * ((places[a] - places[b]) / 0.2).powi(2)).exp());

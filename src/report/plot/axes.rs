@@ -1,46 +1,53 @@
-//! Two rulers around a plot, with grid lines and labels.
+//! The two axes of a plot, with grid lines and labels.
 
+use super::axis_scale::{AxisScale, Range, Tick, drawable};
 use super::drawing::{Drawing, cut, text_width};
-use super::ruler::{Range, Ruler, Tick, drawable};
 use crate::report::Axis;
 
-/// Room below for tick labels and the axis label.
+// Sizes in the files of this folder are in pixels and were chosen by eye.
+
+/// Space below for tick labels and the axis label.
 const FOOT: f64 = 44.0;
-/// Room above for the label of the vertical axis, which stands upright there.
+/// Space above for the label of the vertical axis, which is written horizontally there.
 const HEAD: f64 = 22.0;
 const RIGHT: f64 = 14.0;
 const TICK: f64 = 12.0;
-/// Pixels between ticks, whose labels need more room across than up.
+/// The least distance between ticks, horizontally and vertically; labels are wider than high.
 const APART: (f64, f64) = (70.0, 44.0);
 
 #[derive(Debug)]
 pub(super) struct Axes<'a> {
-    pub(super) x: Ruler,
-    pub(super) y: Ruler,
+    pub(super) x: AxisScale,
+    pub(super) y: AxisScale,
     labels: (&'a str, &'a str),
-    /// Pixels between the vertical ticks.
+    /// The least distance between the vertical ticks.
     apart: f64,
 }
 
 impl<'a> Axes<'a> {
-    /// Fills a drawing of this size below `top`.
+    /// Axes that fill a drawing of this size below `top`.
     pub(super) fn new(size: (f64, f64), top: f64, x: (Range, &'a Axis), y: (Range, &'a Axis)) -> Self {
-        let vertical = Ruler::new(y.0, size.1 - FOOT, top + HEAD);
+        let vertical = AxisScale::new(y.0, size.1 - FOOT, top + HEAD);
         let left = left_of(&vertical, APART.1);
         let labels = (x.1.label.as_str(), y.1.label.as_str());
-        Self { x: Ruler::new(x.0, left, size.0 - RIGHT), y: vertical, labels, apart: APART.1 }
+        Self { x: AxisScale::new(x.0, left, size.0 - RIGHT), y: vertical, labels, apart: APART.1 }
     }
 
-    /// As wide as high, with the same ticks both ways, so that a diagonal is one.
+    /// Square axes with the same ticks in both directions, so that the diagonal runs from corner to corner.
     pub(super) fn square(width: f64, top: f64, range: Range, x: &'a Axis, y: &'a Axis) -> Self {
-        let guess = Ruler::new(range, top + HEAD + width - 70.0, top + HEAD);
+        let guess = AxisScale::new(range, top + HEAD + width - 70.0, top + HEAD);
         let left = left_of(&guess, APART.0);
         let side = width - left - RIGHT;
-        let vertical = Ruler::new(range, top + HEAD + side, top + HEAD);
-        Self { x: Ruler::new(range, left, width - RIGHT), y: vertical, labels: (&x.label, &y.label), apart: APART.0 }
+        let vertical = AxisScale::new(range, top + HEAD + side, top + HEAD);
+        Self {
+            x: AxisScale::new(range, left, width - RIGHT),
+            y: vertical,
+            labels: (&x.label, &y.label),
+            apart: APART.0,
+        }
     }
 
-    /// How high a drawing must be to hold the axes.
+    /// The height of a drawing that holds the axes.
     pub(super) fn bottom(&self) -> f64 {
         self.y.start + FOOT
     }
@@ -49,7 +56,7 @@ impl<'a> Axes<'a> {
         Some((self.x.at(x)?, self.y.at(y)?))
     }
 
-    /// Grid and labels; to be drawn first, under the data.
+    /// Draws grid and labels; must be called first, so that they lie under the data.
     pub(super) fn draw(&self, drawing: &mut Drawing) {
         let ((left, right), (top, bottom)) = (self.x.ends(), self.y.ends());
         for Tick { at, label } in self.y.ticks(self.apart) {
@@ -73,29 +80,31 @@ impl<'a> Axes<'a> {
     }
 }
 
-/// The ranges of those points that have a place on both axes: half a point does not stretch the other axis.
+/// The ranges of the points that can be drawn on both axes. A point that is missing on one axis does not extend the other.
 pub(super) fn ranges(points: impl Iterator<Item = (f64, f64)>, logs: (bool, bool)) -> Option<(Range, Range)> {
     let seen: Vec<(f64, f64)> = points.filter(|point| drawable(point.0, logs.0) && drawable(point.1, logs.1)).collect();
     let across = Range::over(seen.iter().map(|point| point.0), logs.0)?;
     Some((across, Range::over(seen.iter().map(|point| point.1), logs.1)?))
 }
 
-fn left_of(vertical: &Ruler, apart: f64) -> f64 {
+fn left_of(vertical: &AxisScale, apart: f64) -> f64 {
     let widest = vertical.ticks(apart).iter().map(|tick| text_width(&tick.label, TICK)).fold(0.0, f64::max);
     (widest + 12.0).max(24.0)
 }
 
-/// Moves labels into the drawing, and leaves out those that would touch the one before.
+/// Moves labels into the drawing, and leaves out those that would overlap the one before.
 fn uncrowded(ticks: Vec<Tick>, width: f64) -> Vec<Tick> {
     let mut free_from = 0.0;
-    let fit = |tick: Tick| {
+    let mut kept = Vec::new();
+    for tick in ticks {
         let half = text_width(&tick.label, TICK) / 2.0;
         let at = tick.at.min(width - half);
-        let fits = at - half >= free_from;
-        free_from = if fits { at + half + 6.0 } else { free_from };
-        fits.then_some(Tick { at, ..tick })
-    };
-    ticks.into_iter().filter_map(fit).collect()
+        if at - half >= free_from {
+            free_from = at + half + 6.0;
+            kept.push(Tick { at, ..tick });
+        }
+    }
+    kept
 }
 
 #[cfg(test)]
@@ -103,10 +112,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_a_point_does_not_stretch_an_axis() {
+    fn an_incomplete_point_does_not_extend_an_axis() {
         let points = [(1.0, 2.0), (1e9, f64::NAN), (3.0, 5.0), (-4.0, 0.0)];
         let (x, y) = ranges(points.into_iter(), (false, true)).unwrap();
-        let (across, up) = (Ruler::new(x, 0.0, 10.0), Ruler::new(y, 0.0, 10.0));
+        let (across, up) = (AxisScale::new(x, 0.0, 10.0), AxisScale::new(y, 0.0, 10.0));
         assert_eq!(
             (across.at(1.0), across.at(3.0), up.at(2.0), up.at(5.0)),
             (Some(0.0), Some(10.0), Some(0.0), Some(10.0))
@@ -115,9 +124,9 @@ mod tests {
     }
 
     #[test]
-    fn labels_neither_touch_nor_leave() {
-        let tick = |at: f64| Tick { at, label: "10,000".to_owned() };
-        let kept = uncrowded([10.0, 60.0, 70.0, 130.0, 200.0].map(tick).to_vec(), 200.0);
+    fn labels_do_not_overlap_and_stay_inside() {
+        let ticks = [10.0, 60.0, 70.0, 130.0, 200.0].map(|at| Tick { at, label: "10,000".to_owned() });
+        let kept = uncrowded(ticks.to_vec(), 200.0);
         let half = text_width("10,000", TICK) / 2.0;
         assert!(kept.windows(2).all(|pair| pair[1].at - pair[0].at > 2.0 * half));
         assert_eq!((kept.len(), kept[kept.len() - 1].at), (3, 200.0 - half));

@@ -1,23 +1,23 @@
-//! Colour scales in equal perceived steps, computed in OKLab. Plots name their colours by class, and the style sheet made
-//! here says what the classes are in light and in dark.
+//! Perceptually uniform colour scales, computed in OKLab. Plots refer to colours by CSS class; the style sheet generated here
+//! defines the classes for light and dark mode.
 
 /// A scale from the first to the last of [`STEPS`] colours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Palette {
     /// Blue, neutral, red.
     Diverging,
-    /// Pale yellow over green to dark blue; the other way round on a dark page, so that more always stands out more.
+    /// From pale yellow over green to dark blue; reversed in dark mode, so that larger values always have more contrast.
     Sequential,
 }
 
-/// Odd, so that there is a middle.
+/// The number of colours of a scale: odd, so that there is a middle one.
 pub(super) const STEPS: usize = 33;
 
 /// Lightness and the two opponent axes of OKLab.
 type Lab = [f64; 3];
 
 impl Palette {
-    /// The class of a share of the scale, from 0 to 1; shares beyond it have the colour of the end.
+    /// The class of a fraction of the scale, from 0 to 1; fractions outside have the colour of the end.
     pub(super) fn class(self, share: f64) -> String {
         self.step_class((share.clamp(0.0, 1.0) * (STEPS - 1) as f64).round() as usize)
     }
@@ -26,7 +26,7 @@ impl Palette {
         format!("{}{step}", self.letter())
     }
 
-    /// The class of text that is read on this class.
+    /// The class of legible text on this colour.
     pub(super) fn text_class(self, share: f64) -> String {
         self.class(share) + "t"
     }
@@ -38,19 +38,20 @@ impl Palette {
         }
     }
 
-    /// Rules for all classes, in light and in dark.
+    /// Rules for all classes, for light and dark mode.
     pub(super) fn css(self) -> String {
         format!("{}@media (prefers-color-scheme: dark) {{\n{}}}\n", self.rules(false), self.rules(true))
     }
 
     fn rules(self, dark: bool) -> String {
-        let rule = |step: usize| {
-            let colour = srgb(self.lab(step as f64 / (STEPS - 1) as f64, dark));
-            let text = if luminance(colour) > 0.2 { "#14171c" } else { "#ffffff" };
-            let class = self.step_class(step);
-            format!(".plot .{class}{{fill:{}}}.plot .{class}t{{fill:{text}}}\n", hex(colour))
-        };
-        (0..STEPS).map(rule).collect()
+        (0..STEPS).map(|step| self.rule(step, dark)).collect()
+    }
+
+    fn rule(self, step: usize, dark: bool) -> String {
+        let colour = srgb(self.lab(step as f64 / (STEPS - 1) as f64, dark));
+        let text = if luminance(colour) > 0.2 { "#14171c" } else { "#ffffff" };
+        let class = self.step_class(step);
+        format!(".plot .{class}{{fill:{}}}.plot .{class}t{{fill:{text}}}\n", hex(colour))
     }
 
     fn lab(self, share: f64, dark: bool) -> Lab {
@@ -61,13 +62,13 @@ impl Palette {
     }
 }
 
-/// From lightness, chroma and hue in degrees.
+/// A colour from lightness, chroma and hue in degrees.
 fn from_polar(lightness: f64, chroma: f64, hue: f64) -> Lab {
     let (sin, cos) = hue.to_radians().sin_cos();
     [lightness, chroma * cos, chroma * sin]
 }
 
-/// Straight lines from a neutral middle: the ends are equally far from it, so that neither sign looks stronger.
+/// Straight lines from a neutral middle. Both ends are about equally far from it, so that neither sign looks stronger.
 fn diverging(share: f64, dark: bool) -> Lab {
     let (middle, low, high) = if dark {
         (from_polar(0.33, 0.006, 260.0), from_polar(0.76, 0.13, 248.0), from_polar(0.74, 0.16, 30.0))
@@ -78,14 +79,14 @@ fn diverging(share: f64, dark: bool) -> Lab {
     std::array::from_fn(|axis| middle[axis] + (end[axis] - middle[axis]) * share.abs())
 }
 
-/// Lightness falls evenly, so that the order is seen without any colour vision; hue only helps.
+/// Lightness falls evenly, so that the order is visible without colour vision; hue is an additional cue.
 fn sequential(share: f64) -> Lab {
-    // As colourful as screens can show all the way: they can show least at the turquoise near 0.62.
+    // The largest chroma within the sRGB gamut along the whole scale; it is smallest at the turquoise near 0.62.
     let chroma = 0.094 + 0.1 * (share - 0.62).powi(2);
     from_polar(0.93 - 0.57 * share, chroma, 103.0 + 172.0 * share)
 }
 
-/// Red, green and blue from 0 to 1; what a screen cannot show is clipped.
+/// Red, green and blue from 0 to 1; colours outside the sRGB gamut are clipped.
 fn srgb(lab: Lab) -> [f64; 3] {
     linear_rgb(lab).map(|part| {
         let part = part.clamp(0.0, 1.0);
@@ -104,10 +105,10 @@ fn linear_rgb([lightness, a, b]: Lab) -> [f64; 3] {
     ]
 }
 
-/// Relative luminance as of the contrast rules for web pages.
+/// Relative luminance as defined by the Web Content Accessibility Guidelines.
 fn luminance(colour: [f64; 3]) -> f64 {
-    let linear = |part: f64| if part <= 0.040_45 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) };
-    let [red, green, blue] = colour.map(linear);
+    let [red, green, blue] =
+        colour.map(|part| if part <= 0.040_45 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) });
     0.2126 * red + 0.7152 * green + 0.0722 * blue
 }
 
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn screens_can_show_every_colour() {
+    fn every_colour_is_within_the_gamut() {
         for (palette, dark) in [(Palette::Diverging, false), (Palette::Diverging, true), (Palette::Sequential, false)] {
             for step in 0..STEPS {
                 let rgb = linear_rgb(palette.lab(step as f64 / (STEPS - 1) as f64, dark));
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_beyond_the_scale_have_its_ends() {
+    fn values_beyond_the_scale_have_the_colours_of_its_ends() {
         let classes = [-3.0, 0.0, 0.5, 1.0, 9.0].map(|share| Palette::Diverging.class(share));
         assert_eq!(classes, ["d0", "d0", "d16", "d32", "d32"]);
     }

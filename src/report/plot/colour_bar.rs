@@ -6,7 +6,7 @@ use super::drawing::{Drawing, text_width, wrap};
 
 const BAR: f64 = 264.0;
 
-/// A bar of all colours with labels at its ends and its middle, and what they mean.
+/// A bar of all colours, with labels at its ends and its middle, and the unit below.
 pub(super) fn colour_bar(palette: Palette, labels: &[String; 3], unit: &str) -> Drawing {
     let lines = wrap(unit, 13.0, WIDTH - 8.0);
     let mut drawing = Drawing::new(WIDTH, 40.0 + 18.0 * lines.len() as f64);

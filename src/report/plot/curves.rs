@@ -1,4 +1,4 @@
-//! Lines or points over one axis.
+//! Draws lines or points over one axis.
 
 use super::axes::{Axes, ranges};
 use super::drawing::{Drawing, cut, px, text_width};
@@ -7,19 +7,20 @@ use super::{BOLD, WIDTH};
 use crate::report::{Axis, Mark, Series};
 
 const HEIGHT: f64 = 300.0;
-/// Colours in `plot.css`; the next series of the same colour are dashed.
+/// The number of colours in `plot.css`; further series use them again with dashed and dotted lines.
 const COLOURS: usize = 6;
-/// Above this, lines show no single points.
+/// A line with more points than this has no dots.
 const MOST_DOTS: usize = 60;
-/// Above this, points answer to no pointer: the file would grow and nobody could hit one.
+/// With more points than this, points have no tooltips: the file would be large, and points too dense to hit.
 const MOST_NOTES: usize = 1500;
 const NAME: f64 = 13.0;
 const SWATCH: f64 = 26.0;
 
 pub(super) fn draw(x: &Axis, y: &Axis, series: &[Series], mark: Option<&Mark>) -> Drawing {
     let mark = mark.filter(|mark| mark.x.is_finite() && mark.y.is_finite());
-    let points = || series.iter().flat_map(|one| &one.points).copied().chain(mark.map(|mark| (mark.x, mark.y)));
-    let Some((across, up)) = ranges(points(), (x.log, y.log)) else { return Drawing::nothing(WIDTH) };
+    let points = series.iter().flat_map(|one| &one.points).copied().chain(mark.map(|mark| (mark.x, mark.y)));
+    let points: Vec<(f64, f64)> = points.collect();
+    let Some((across, up)) = ranges(points.iter().copied(), (x.log, y.log)) else { return Drawing::nothing(WIDTH) };
     let entries = legend(series.iter().map(|one| (one.name.as_str(), !one.dots_only)));
     let top = entries.last().map_or(0.0, |entry| entry.corner.1 + 28.0);
     let mut drawing = Drawing::new(WIDTH, HEIGHT + top);
@@ -33,7 +34,7 @@ pub(super) fn draw(x: &Axis, y: &Axis, series: &[Series], mark: Option<&Mark>) -
     if let Some(mark) = mark {
         draw_mark(&mut drawing, &axes, mark, up.is_upper(mark.y));
     }
-    if points().count() <= MOST_NOTES {
+    if points.len() <= MOST_NOTES {
         for one in series {
             draw_notes(&mut drawing, &axes, one, (x, y));
         }
@@ -41,7 +42,7 @@ pub(super) fn draw(x: &Axis, y: &Axis, series: &[Series], mark: Option<&Mark>) -
     drawing
 }
 
-/// The colour of a series, by its place among them.
+/// The class of a series, by its position: its colour and dashes.
 pub(super) fn class(at: usize) -> String {
     format!("c{}{}", at % COLOURS, ["", " dashed", " dotted"][at / COLOURS % 3])
 }
@@ -58,7 +59,7 @@ fn draw_series(drawing: &mut Drawing, axes: &Axes, series: &Series, at: usize) {
     }
 }
 
-/// A line that breaks where a point is left out.
+/// The path of a line, with a gap where a point cannot be drawn.
 fn line(axes: &Axes, points: &[(f64, f64)]) -> String {
     let mut path = String::new();
     let mut command = 'M';
@@ -74,7 +75,7 @@ fn line(axes: &Axes, points: &[(f64, f64)]) -> String {
     path
 }
 
-/// Unseen circles that answer to a pointer in a wider circle than the dots.
+/// Invisible circles with tooltips, larger than the dots so that they are easy to hit.
 fn draw_notes(drawing: &mut Drawing, axes: &Axes, series: &Series, (x, y): (&Axis, &Axis)) {
     let name = if series.name.is_empty() { String::new() } else { format!("{}\n", series.name) };
     for &(across, up) in &series.points {
@@ -85,7 +86,7 @@ fn draw_notes(drawing: &mut Drawing, axes: &Axes, series: &Series, (x, y): (&Axi
     }
 }
 
-/// Its text stands above the best of scores, below the least of errors: outside the bow of the curve.
+/// Draws the highlighted point. Its label is above a maximum and below a minimum, outside the bend of the curve.
 fn draw_mark(drawing: &mut Drawing, axes: &Axes, mark: &Mark, above: bool) {
     let Some((x, y)) = axes.at((mark.x, mark.y)) else { return };
     drawing.line("guide", (x, y), (x, axes.y.start));
@@ -97,7 +98,7 @@ fn draw_mark(drawing: &mut Drawing, axes: &Axes, mark: &Mark, above: bool) {
     drawing.text("label strong halo middle", (middle, if above { y - 13.0 } else { y + 22.0 }), &text);
 }
 
-/// A name in the legend.
+/// An entry of the legend.
 pub(super) struct Entry {
     class: String,
     name: String,
@@ -105,7 +106,7 @@ pub(super) struct Entry {
     pub(super) corner: (f64, f64),
 }
 
-/// Names above the plot, in as many rows as they need, so that they never cover data; with a line or a dot alone.
+/// A legend above the plot, in as many rows as needed, so that it does not cover data. The flag says whether a series has a line.
 pub(super) fn legend<'a>(series: impl Iterator<Item = (&'a str, bool)>) -> Vec<Entry> {
     let mut corner = (2.0, 0.0);
     let mut entries = Vec::new();

@@ -1,8 +1,8 @@
-//! A drawing in memory: SVG elements, and how wide text will be.
+//! A drawing in memory: SVG elements, and estimates of the width of text.
 
 use crate::report::escape::escape;
 
-/// Elements in pixels of their own, before they are set on a page or in a file.
+/// SVG elements with coordinates in pixels, before they are placed in a page or a file.
 #[derive(Debug)]
 pub(super) struct Drawing {
     pub(super) width: f64,
@@ -24,7 +24,7 @@ impl Drawing {
         Self { width, height, elements: Vec::new() }
     }
 
-    /// What stands in the place of a plot without a single point.
+    /// The drawing for a plot without any points.
     pub(super) fn nothing(width: f64) -> Self {
         let mut drawing = Self::new(width, 120.0);
         drawing.rect("blank", (0.5, 0.5), (width - 1.0, 119.0));
@@ -38,7 +38,7 @@ impl Drawing {
         &mut self.elements[at]
     }
 
-    /// Classes say size, anchor and colour: see `plot.css`.
+    /// Adds text. The classes in `plot.css` define size, anchor and colour.
     pub(super) fn text(&mut self, class: &str, at: Point, text: &str) -> &mut Element {
         let element = self.push("text", format!("class=\"{class}\" x=\"{}\" y=\"{}\"", px(at.0), px(at.1)));
         element.inner = escape(text);
@@ -63,20 +63,20 @@ impl Drawing {
         self.push("path", format!("class=\"{class}\" d=\"{path}\""))
     }
 
-    /// Sets another drawing into this one.
+    /// Places another drawing into this one.
     pub(super) fn place(&mut self, other: &Drawing, at: Point) {
         let group = self.push("g", format!("transform=\"translate({} {})\"", px(at.0), px(at.1)));
         group.inner = other.inner();
     }
 
-    /// The elements without the `svg` around them.
+    /// The elements without the surrounding `svg`.
     pub(super) fn inner(&self) -> String {
         self.elements.iter().map(Element::markup).collect()
     }
 }
 
 impl Element {
-    /// What a reader sees who points at the element.
+    /// Adds a tooltip.
     pub(super) fn note(&mut self, text: &str) {
         self.inner.push_str(&["<title>", &escape(text), "</title>"].concat());
     }
@@ -91,35 +91,42 @@ impl Element {
     }
 }
 
-/// A length in pixels, to a tenth: more digits are not seen but make up most of a file.
+/// A length in pixels, rounded to a tenth: more digits are invisible, but would make up most of a file.
 pub(super) fn px(length: f64) -> String {
     // Adding zero turns −0 into +0.
     format!("{}", (length * 10.0).round() / 10.0 + 0.0)
 }
 
-/// About the width of a text; fonts differ, and this is on the safe side for most.
+/// The approximate width of a text. Fonts differ; the estimate is on the large side for most.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
-    let width = |character: char| match character {
+    text.chars().map(character_width).sum::<f64>() * size
+}
+
+/// The width of a character in units of the font size.
+fn character_width(character: char) -> f64 {
+    match character {
         ' ' | 'i' | 'j' | 'l' | '.' | ',' | ':' | '|' | '\'' => 0.33,
         'f' | 'r' | 't' | '(' | ')' | '-' | '/' => 0.42,
         'm' | 'w' | 'M' | 'W' | '@' | '%' | '−' => 0.9,
         wide if wide >= '\u{1100}' && !('\u{2000}'..'\u{2e80}').contains(&wide) => 1.1,
         _ => 0.63,
-    };
-    text.chars().map(width).sum::<f64>() * size
+    }
 }
 
-/// The text, cut to a width if need be.
+/// The text, cut to a width if necessary.
 pub(super) fn cut(text: &str, size: f64, width: f64) -> String {
     if text_width(text, size) <= width {
         return text.to_owned();
     }
     let mut room = width - size;
-    let fits = |character: &char| {
-        room -= text_width(&character.to_string(), size);
-        room >= 0.0
-    };
-    let kept: String = text.chars().take_while(fits).collect();
+    let mut kept = String::new();
+    for character in text.chars() {
+        room -= character_width(character) * size;
+        if room < 0.0 {
+            break;
+        }
+        kept.push(character);
+    }
     kept.trim_end().to_owned() + "…"
 }
 

@@ -1,4 +1,4 @@
-//! A value for each pair of a row and a column.
+//! Draws a heat map: a value for each pair of a row and a column.
 
 use super::WIDTH;
 use super::colour::Palette;
@@ -7,7 +7,7 @@ use super::drawing::{Drawing, cut, text_width};
 use super::number::{fixed, tidy};
 use crate::report::Axis;
 
-/// What a heat map shows, borrowed from the plot.
+/// The contents of a heat map, borrowed from the plot.
 pub(super) struct HeatMap<'a> {
     pub(super) axes: (&'a Axis, &'a Axis),
     pub(super) columns: &'a [f64],
@@ -21,20 +21,20 @@ const TICK: f64 = 12.0;
 const CELL_TEXT: f64 = 11.0;
 const HEAD: f64 = 24.0;
 const FOOT: f64 = 44.0;
-/// A cell is as wide as its number needs, unless there are too many for a screen.
+/// The largest width and height of all cells together. Within these, a cell is as wide as its number needs.
 const WIDEST: f64 = 960.0;
 const HIGHEST: f64 = 620.0;
 
-/// Where cells are.
-struct Grid {
+/// The layout of the cells.
+struct Cells {
     left: f64,
     cell: (f64, f64),
     rows: usize,
-    /// Whether cells have room for their numbers: all of them or none.
+    /// Whether cells are large enough for their numbers.
     numbers: bool,
 }
 
-impl Grid {
+impl Cells {
     fn corner(&self, row: usize, column: usize) -> (f64, f64) {
         (self.left + column as f64 * self.cell.0, HEAD + (self.rows - 1 - row) as f64 * self.cell.1)
     }
@@ -42,7 +42,7 @@ impl Grid {
 
 impl HeatMap<'_> {
     pub(super) fn draw(&self) -> Drawing {
-        let Some(shades) = Shades::of(self.values) else { return Drawing::nothing(WIDTH) };
+        let Some(shades) = CellShades::of(self.values) else { return Drawing::nothing(WIDTH) };
         if self.columns.is_empty() || self.rows.is_empty() {
             return Drawing::nothing(WIDTH);
         }
@@ -62,7 +62,7 @@ impl HeatMap<'_> {
             drawing.rect("outline", (x, y), grid.cell).note("chosen");
         }
         let legend = self.legend(&shades);
-        // A drawing that a phone must scroll has its legend where the phone begins.
+        // A wide drawing, which scrolls on a phone, has its legend at the left, where it is visible first.
         let middle = grid.left + grid.cell.0 * self.columns.len() as f64 / 2.0;
         let room = if drawing.width > 1.25 * WIDTH { 0.0 } else { drawing.width - legend.width };
         let left = (middle - legend.width / 2.0).clamp(0.0, room);
@@ -71,15 +71,13 @@ impl HeatMap<'_> {
         drawing
     }
 
-    fn legend(&self, shades: &Shades) -> Drawing {
-        let label = |sign: &str, value: f64, beyond: bool| {
-            if beyond { format!("{sign} {}", tidy(value, 4)) } else { tidy(value, 4) }
-        };
-        let ends = [label("≤", shades.low, shades.beyond.0), String::new(), label("≥", shades.high, shades.beyond.1)];
-        colour_bar(Palette::Sequential, &ends, self.unit)
+    fn legend(&self, shades: &CellShades) -> Drawing {
+        let low = if shades.beyond.0 { "≤ " } else { "" }.to_owned() + &tidy(shades.low, 4);
+        let high = if shades.beyond.1 { "≥ " } else { "" }.to_owned() + &tidy(shades.high, 4);
+        colour_bar(Palette::Sequential, &[low, String::new(), high], self.unit)
     }
 
-    fn grid(&self, shades: &Shades) -> Grid {
+    fn grid(&self, shades: &CellShades) -> Cells {
         let left = (widest(self.rows) + 12.0).max(24.0);
         let texts = self.values.iter().flatten().filter(|value| value.is_finite()).map(|value| shades.text(*value));
         let needed = texts.map(|text| text_width(&text, CELL_TEXT)).fold(0.0, f64::max).min(70.0) + 8.0;
@@ -87,17 +85,16 @@ impl HeatMap<'_> {
         let width = ((WIDTH - left - 14.0) / columns).clamp(needed, 3.2 * needed).min(WIDEST / columns);
         let height = (HIGHEST / rows).min(if rows < 8.0 { 34.0 } else { 26.0 });
         let cell = (width.max(2.0), height.max(2.0));
-        Grid { left, cell, rows: self.rows.len(), numbers: cell.0 >= needed - 6.0 && cell.1 >= 15.0 }
+        Cells { left, cell, rows: self.rows.len(), numbers: cell.0 >= needed - 6.0 && cell.1 >= 15.0 }
     }
 
-    fn draw_labels(&self, drawing: &mut Drawing, grid: &Grid, bottom: f64) {
-        // Where there is no room for all labels, every second or third is written.
-        let every = |room: f64, cell: f64| (room / cell).ceil().max(1.0) as usize;
-        for (row, value) in self.rows.iter().enumerate().step_by(every(14.0, grid.cell.1)) {
+    fn draw_labels(&self, drawing: &mut Drawing, grid: &Cells, bottom: f64) {
+        for (row, value) in self.rows.iter().enumerate().step_by(label_step(14.0, grid.cell.1)) {
             let y = grid.corner(row, 0).1 + grid.cell.1 / 2.0 + 4.0;
             drawing.text("tick end", (grid.left - 7.0, y), &tidy(*value, 4));
         }
-        for (column, value) in self.columns.iter().enumerate().step_by(every(widest(self.columns) + 4.0, grid.cell.0)) {
+        let step = label_step(widest(self.columns) + 4.0, grid.cell.0);
+        for (column, value) in self.columns.iter().enumerate().step_by(step) {
             let x = grid.corner(0, column).0 + grid.cell.0 / 2.0;
             drawing.text("tick middle", (x, bottom + 17.0), &tidy(*value, 4));
         }
@@ -108,9 +105,9 @@ impl HeatMap<'_> {
         drawing.text("label middle", (centre, bottom + 37.0), &label);
     }
 
-    fn draw_cell(&self, drawing: &mut Drawing, grid: &Grid, shades: &Shades, at: (usize, usize), value: f64) {
+    fn draw_cell(&self, drawing: &mut Drawing, grid: &Cells, shades: &CellShades, at: (usize, usize), value: f64) {
         let (x, y) = grid.corner(at.0, at.1);
-        // A hair of paper between cells, as long as cells are large enough to spare it.
+        // A gap of one pixel between cells, if they are large enough.
         let gap = if grid.cell.0.min(grid.cell.1) > 8.0 { 1.0 } else { 0.0 };
         let size = (grid.cell.0 - gap, grid.cell.1 - gap);
         let (across, up) = (tidy(self.columns[at.1], 5), tidy(self.rows[at.0], 5));
@@ -129,30 +126,35 @@ impl HeatMap<'_> {
     }
 }
 
+/// The step from one label to the next, so that each has enough space.
+fn label_step(space: f64, cell: f64) -> usize {
+    (space / cell).ceil().max(1.0) as usize
+}
+
 /// The width of the longest label.
 fn widest(labels: &[f64]) -> f64 {
     labels.iter().map(|label| text_width(&tidy(*label, 4), TICK)).fold(0.0, f64::max)
 }
 
-/// From values to colours. A few values far off, such as scores of a hopeless σ, do not take all colours for themselves:
-/// they have the colour of the end.
-struct Shades {
+/// The colour scale of the cells. It does not extend to outliers, such as the scores of a far too large σ: these get the colour
+/// of the end, so that the other values remain distinguishable.
+struct CellShades {
     low: f64,
     high: f64,
-    /// Whether there are values beyond either end.
+    /// Whether there are values below the low end, and above the high end.
     beyond: (bool, bool),
     decimals: Option<i32>,
 }
 
-impl Shades {
+impl CellShades {
     fn of(values: &[Vec<f64>]) -> Option<Self> {
         let mut sorted: Vec<f64> = values.iter().flatten().copied().filter(|value| value.abs() < 1e300).collect();
         sorted.sort_by(f64::total_cmp);
         let (first, last) = (*sorted.first()?, *sorted.last()?);
-        let quarter = |part: usize| sorted[(sorted.len() - 1) * part / 4];
-        let fence = 2.0 * (quarter(3) - quarter(1));
-        let (low, high) =
-            if fence > 0.0 { (first.max(quarter(1) - fence), last.min(quarter(3) + fence)) } else { (first, last) };
+        // Outliers lie more than two interquartile ranges outside the quartiles.
+        let [lower, upper] = [1, 3].map(|part| sorted[(sorted.len() - 1) * part / 4]);
+        let fence = 2.0 * (upper - lower);
+        let (low, high) = if fence > 0.0 { (first.max(lower - fence), last.min(upper + fence)) } else { (first, last) };
         let decimals = if high > low { (-((high - low) / 200.0).log10()).floor() as i32 } else { 3 };
         let plain = first.abs().max(last.abs()) < 1e6 && decimals < 7;
         Some(Self { low, high, beyond: (first < low, last > high), decimals: plain.then_some(decimals.max(0)) })
@@ -162,7 +164,7 @@ impl Shades {
         if self.high > self.low { (value - self.low) / (self.high - self.low) } else { 0.5 }
     }
 
-    /// Digits enough to tell cells apart.
+    /// The value with enough digits to distinguish cells.
     fn text(&self, value: f64) -> String {
         self.decimals.map_or_else(|| tidy(value, 3), |decimals| fixed(value, decimals))
     }

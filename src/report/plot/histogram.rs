@@ -1,10 +1,10 @@
-//! Bars between edges.
+//! Draws a histogram.
 
 use super::WIDTH;
 use super::axes::Axes;
+use super::axis_scale::Range;
 use super::drawing::Drawing;
 use super::number::tidy;
-use super::ruler::Range;
 use crate::report::Axis;
 
 const HEIGHT: f64 = 280.0;
@@ -12,7 +12,7 @@ const HEIGHT: f64 = 280.0;
 pub(super) fn draw(x: &Axis, edges: &[f64], counts: &[usize]) -> Drawing {
     let count = Axis { label: "rows".to_owned(), log: false };
     let across = Range::over(edges.iter().copied(), x.log);
-    // Bars stand on zero: room is left above them only.
+    // Bars begin at zero: padding is added above only.
     let tallest = counts.iter().max().map(|&count| count.max(1) as f64 * 1.05);
     let up = tallest.and_then(|tallest| Range::over([0.0, tallest].into_iter(), false));
     let (Some(across), Some(up)) = (across, up) else { return Drawing::nothing(WIDTH) };
@@ -30,7 +30,7 @@ fn draw_bar(drawing: &mut Drawing, axes: &Axes, ends: &[f64], count: usize) {
         return;
     };
     let (left, width) = (left.min(right), (right - left).abs());
-    // A hair between bars, as long as they are wide enough to spare it.
+    // A thin gap between bars, if they are wide enough.
     let gap = if width > 4.0 { 0.5 } else { 0.0 };
     let note = format!("{} to {}: {} rows", tidy(ends[0], 4), tidy(ends[1], 4), tidy(count as f64, 12));
     drawing.rect("bar", (left + gap, top), ((width - 2.0 * gap).max(0.3), axes.y.start - top)).note(&note);

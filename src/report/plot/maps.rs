@@ -1,24 +1,24 @@
-//! Values at places, side by side on one colour scale; here as they stand in a file, averaged over squares.
+//! Draws maps for a file: values at places with one colour scale, averaged over squares.
 
 use super::colour::Palette;
 use super::colour_bar::colour_bar;
 use super::drawing::{Drawing, cut};
+use super::map_frame::MapFrame;
 use super::number::tidy;
-use super::plane::Plane;
 use super::squares::Squares;
 use super::{BOLD, WIDTH};
 use crate::report::Scale;
 
 type Panel = (String, Vec<f64>);
 
-/// Side of the squares that values are averaged over: single houses would hide each other.
+/// The side of the squares that values are averaged over: single places would hide each other.
 const SIDE: f64 = 4.0;
 const HEAD: f64 = 26.0;
 const FOOT: f64 = 34.0;
 const HIGHEST: f64 = 440.0;
 
 pub(super) fn draw(places: &[(f64, f64)], geographic: bool, panels: &[Panel], scale: Scale) -> Vec<Drawing> {
-    let Some(plane) = Plane::around(places, geographic) else { return vec![Drawing::nothing(WIDTH)] };
+    let Some(plane) = MapFrame::around(places, geographic) else { return vec![Drawing::nothing(WIDTH)] };
     let shades = Shades::new(scale, panels);
     panels.iter().map(|panel| draw_panel(&plane, places, panel, &shades)).collect()
 }
@@ -35,7 +35,7 @@ pub(super) fn palette(scale: Scale) -> Palette {
     }
 }
 
-fn draw_panel(plane: &Plane, places: &[(f64, f64)], (title, values): &Panel, shades: &Shades) -> Drawing {
+fn draw_panel(plane: &MapFrame, places: &[(f64, f64)], (title, values): &Panel, shades: &Shades) -> Drawing {
     let zoom = ((WIDTH - SIDE) / plane.width).min(HIGHEST / plane.height);
     let mut drawing = Drawing::new(WIDTH, HEAD + plane.height * zoom + SIDE + FOOT);
     drawing.text("label strong", (2.0, 15.0), &cut(title, BOLD, WIDTH - 4.0));
@@ -56,7 +56,7 @@ fn draw_panel(plane: &Plane, places: &[(f64, f64)], (title, values): &Panel, sha
     drawing
 }
 
-/// A round length, about a fifth of the panel long.
+/// Draws a scale bar with a round length, about a fifth of the panel wide.
 fn draw_scale_bar(drawing: &mut Drawing, metres_per_pixel: f64) {
     let metres = metres_per_pixel * WIDTH / 5.0;
     let power = 10_f64.powf(metres.log10().floor());
@@ -71,7 +71,7 @@ fn length(metres: f64) -> String {
     if metres < 1000.0 { format!("{} m", tidy(metres, 3)) } else { format!("{} km", tidy(metres / 1000.0, 3)) }
 }
 
-/// From values to colours.
+/// The colour scale of the maps.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::report) struct Shades {
     palette: Palette,
@@ -80,19 +80,19 @@ pub(in crate::report) struct Shades {
 }
 
 impl Shades {
-    /// The scale, or where it is not one (no width, not a number), that of the values.
+    /// The given scale; if it is empty or not finite, the range of the values.
     pub(in crate::report) fn new(scale: Scale, panels: &[Panel]) -> Self {
-        let values = || panels.iter().flat_map(|panel| &panel.1).copied().filter(|value| value.abs() < 1e290);
+        let values = panels.iter().flat_map(|panel| &panel.1).copied().filter(|value| value.abs() < 1e290);
+        let (least, most) =
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
         let (low, high) = match scale {
             Scale::Diverging { limit } if limit > 0.0 && limit < 1e300 => (-limit, limit),
             Scale::Diverging { .. } => {
-                let limit = values().map(f64::abs).fold(0.0, f64::max);
+                let limit = most.max(-least).max(0.0);
                 (-limit, limit)
             }
             Scale::Sequential { low, high } if low < high && high - low < 1e300 => (low, high),
-            Scale::Sequential { .. } => {
-                (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
-            }
+            Scale::Sequential { .. } => (least, most),
         };
         let palette = palette(scale);
         if low < high {

@@ -1,6 +1,7 @@
-//! Draws plots: first as panels and a legend, which a page sets as it has room, then as a file of their own.
+//! Draws plots: as panels and a legend, which a page arranges, and as SVG files.
 
 mod axes;
+mod axis_scale;
 mod bars;
 mod colour;
 mod colour_bar;
@@ -8,18 +9,17 @@ mod curves;
 mod drawing;
 mod heat_map;
 mod histogram;
+mod map_frame;
 mod maps;
 mod number;
-mod plane;
 mod ranges;
-mod ruler;
 mod scatter;
 mod sheet;
 mod squares;
 
+pub(super) use map_frame::MapFrame;
 pub(super) use maps::Shades;
 pub(super) use number::tidy;
-pub(super) use plane::Plane;
 
 use super::escape::escape;
 use super::{Figure, Plot};
@@ -28,21 +28,21 @@ use drawing::{Drawing, px};
 use heat_map::HeatMap;
 use sheet::sheet;
 
-/// Pixels that a panel is wide. On a phone its text is still legible, on a wide screen two stand side by side.
+/// The width of a panel in pixels: its text is legible on a phone, and two fit side by side on a wide screen.
 const WIDTH: f64 = 460.0;
 
-/// Bold labels are as wide as plain ones of this size.
+/// The font size at which a plain label is as wide as a bold one of 13 pixels.
 const BOLD: f64 = 14.5;
 
 const CSS: &str = include_str!("plot.css");
 
-/// The classes that plots use, in light and in dark.
+/// The style sheet of all plots, for light and dark mode.
 pub(super) fn css() -> String {
     [CSS, &Palette::Diverging.css(), &Palette::Sequential.css()].concat()
 }
 
 impl Plot {
-    /// At least one, if only to say that there is nothing.
+    /// The panels: at least one, which says "nothing to show" if there are no data.
     fn panels(&self) -> Vec<Drawing> {
         let panels = match self {
             Self::Curves { x, y, series, mark } => vec![curves::draw(x, y, series, mark.as_ref())],
@@ -83,7 +83,7 @@ impl Plot {
 }
 
 impl Figure {
-    /// The figure as an SVG file of its own, light or dark as the reader prefers.
+    /// The figure as an SVG file, in light or dark mode as the viewer's system prefers.
     #[must_use]
     pub fn svg(&self) -> String {
         let drawing = sheet(&self.title, &self.plot.panels(), self.plot.legend());
@@ -101,7 +101,7 @@ impl Figure {
         )
     }
 
-    /// The panels and the legend as SVG elements for a page, which has the style sheet.
+    /// The panels as SVG elements for a page, which contains the style sheet.
     pub(super) fn inline_panels(&self) -> Vec<String> {
         self.plot.panels().iter().map(|panel| inline(panel, &self.title)).collect()
     }
@@ -110,7 +110,7 @@ impl Figure {
         self.plot.legend().map(|legend| inline(&legend, "colours"))
     }
 
-    /// Whether the page should give it a row of its own.
+    /// Whether the figure needs the full width of the page.
     pub(super) fn is_wide(&self) -> bool {
         match &self.plot {
             Plot::Maps { panels, .. } => panels.len() > 1,
@@ -120,7 +120,7 @@ impl Figure {
     }
 }
 
-/// An SVG element as wide as its box, but never so small that its text could not be read: then the box scrolls.
+/// An SVG element that fills its container, but never gets so small that text is illegible; then the container scrolls.
 fn inline(drawing: &Drawing, label: &str) -> String {
     let (width, height) = (px(drawing.width), px(drawing.height));
     let least = if drawing.width > WIDTH { px(drawing.width * 0.85) } else { "0".to_owned() };

@@ -1,6 +1,6 @@
-//! Numbers as people write them.
+//! Formats numbers for plots.
 
-/// So many significant digits and no idle zeros: 0.6, 12,350, 1.2e−7.
+/// At most this many significant digits, without trailing zeros: 0.6, 12,350, 1.2e−7.
 pub(in crate::report) fn tidy(value: f64, digits: i32) -> String {
     if !value.is_finite() {
         return "–".to_owned();
@@ -19,7 +19,7 @@ pub(in crate::report) fn tidy(value: f64, digits: i32) -> String {
     }
 }
 
-/// With so many digits behind the point, thousands separated.
+/// This many digits after the decimal point, with thousands separators.
 pub(super) fn fixed(value: f64, decimals: i32) -> String {
     with_decimals(value, decimals, false)
 }
@@ -37,7 +37,7 @@ fn without_idle_zeros(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
-/// Separates thousands from five digits on: years and small counts stay whole.
+/// Separates thousands in numbers of five and more digits, so that years are written without a separator.
 fn thousands(whole: &str) -> String {
     let digits = whole.trim_start_matches('-');
     let mut text = whole[..whole.len() - digits.len()].to_owned();
@@ -50,7 +50,7 @@ fn thousands(whole: &str) -> String {
     text
 }
 
-/// With real minus signs, which are as wide as digits.
+/// Replaces hyphens by minus signs, which are as wide as digits.
 fn signed(text: &str) -> String {
     text.replace('-', "−")
 }

@@ -1,18 +1,18 @@
-//! Pairs around their diagonal, in panels of the same axes.
+//! Draws scatter plots with the diagonal, in panels with the same axes.
 
 use super::axes::{Axes, ranges};
+use super::axis_scale::Range;
 use super::colour::Palette;
 use super::colour_bar::colour_bar;
 use super::drawing::{Drawing, cut};
 use super::number::tidy;
-use super::ruler::Range;
 use super::squares::Squares;
 use super::{BOLD, WIDTH};
 use crate::report::Axis;
 
 type Panel = (String, Vec<(f64, f64)>);
 
-/// More points than this in a panel are counted in squares.
+/// Panels with more points than this show counts in squares instead of points.
 const MOST_DOTS: usize = 1500;
 const SIDE: f64 = 5.0;
 const HEAD: f64 = 24.0;
@@ -38,7 +38,7 @@ fn range(x: &Axis, y: &Axis, panels: &[Panel]) -> Option<Range> {
     Some(across.joined(up).padded(0.02))
 }
 
-/// The fullest square of all panels, if they are drawn in squares.
+/// The largest count of a square in all panels; `None` if points are drawn.
 fn most(axes: &Axes, panels: &[Panel]) -> Option<u32> {
     let dense = panels.iter().any(|panel| panel.1.len() > MOST_DOTS);
     dense.then(|| panels.iter().map(|panel| count(axes, &panel.1).most()).max().unwrap_or(1).max(2))

@@ -1,11 +1,11 @@
-//! Many points as coloured squares, so that they do not hide each other.
+//! Bins many points into coloured squares, since points would hide each other.
 
 use std::collections::BTreeMap;
 
 use super::colour::Palette;
 use super::drawing::{Drawing, px};
 
-/// Sum and count of what fell into each square of a grid, by column and row.
+/// The sum and the count of the values in each square of a grid, by column and row.
 #[derive(Debug, Default)]
 pub(super) struct Squares {
     side: f64,
@@ -28,8 +28,8 @@ impl Squares {
         self.cells.values().map(|cell| cell.1).max().unwrap_or(0)
     }
 
-    /// Draws each square in the colour of the share that its sum and count make. Squares of one colour are one path: that
-    /// keeps files small.
+    /// Draws each square; `share` maps its sum and count to a fraction of the colour scale. Squares of one colour are one path,
+    /// which keeps files small.
     pub(super) fn draw(&self, drawing: &mut Drawing, palette: Palette, share: impl Fn(f64, u32) -> f64) {
         let mut paths: BTreeMap<String, String> = BTreeMap::new();
         let square = format!("h{0}v{0}h-{0}z", px(self.side));

@@ -1,7 +1,7 @@
-// Mouse, fingers and keys on a canvas, as words to its maps: point, zoomBy, moveBy, reset.
+// Translates mouse, touch and keyboard events on a canvas into calls of its maps: point, zoomBy, moveBy, reset.
 
 function listenToGestures(canvas, maps) {
-  const fingers = new Map(); // where each finger, or the pressed mouse, is
+  const fingers = new Map(); // the position of each finger, or of the pressed mouse
   const place = (event) => {
     const frame = canvas.getBoundingClientRect();
     return { x: event.clientX - frame.left, y: event.clientY - frame.top };
@@ -39,7 +39,7 @@ function listenToGestures(canvas, maps) {
   canvas.addEventListener("wheel", (event) => turn(event, maps, place(event)), { passive: false });
 }
 
-// The middle of all fingers, and how far they are from it.
+// The middle of all fingers, and their largest distance from it.
 function middle(fingers) {
   const all = [...fingers.values()];
   const x = all.reduce((sum, at) => sum + at.x, 0) / all.length;
@@ -49,7 +49,7 @@ function middle(fingers) {
 }
 
 function turn(event, maps, at) {
-  // Out of the whole map there is nothing to zoom: the page scrolls on.
+  // The whole map cannot be zoomed out: the page scrolls instead.
   if (event.deltaY > 0 && maps.view.isWhole) return;
   event.preventDefault();
   const pixels = event.deltaY * [1, 16, 400][event.deltaMode];
@@ -69,7 +69,7 @@ const KEYS = {
 
 function press(event, maps) {
   const known = KEYS[event.key];
-  // Arrows scroll the page as long as the map shows the whole.
+  // Arrow keys scroll the page while the whole map is visible.
   const scrolls = maps.view.isWhole && event.key.startsWith("Arrow");
   if (!known || scrolls || event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();

@@ -1,6 +1,6 @@
-// Maps that move together. Each `.maps` box holds its places once and a canvas for each panel; see live_maps.rs.
+// Maps that zoom and pan together. Each `.maps` element has the places once and a canvas for each panel; see live_maps.rs.
 
-const REACH = 28; // how far from a place a pointer may be, in CSS pixels
+const REACH = 28; // the largest distance between pointer and place, in CSS pixels
 
 class Maps {
   constructor(box) {
@@ -33,7 +33,7 @@ class Maps {
     });
   }
 
-  // The colours are those of the legend, which the style sheet sets in light and in dark.
+  // The colours are read from the legend, since the style sheet defines them for light and dark mode.
   readColours() {
     this.colours = Array.from(this.box.querySelectorAll("svg.plot rect"), (step) => getComputedStyle(step).fill);
   }
@@ -43,7 +43,7 @@ class Maps {
     return this.colours[Math.round(share * (this.colours.length - 1))];
   }
 
-  // However often it is asked, a screen is drawn once.
+  // Draws at most once for each frame of the screen.
   ask() {
     if (this.asked) return;
     this.asked = true;
@@ -56,7 +56,7 @@ class Maps {
     for (const panel of this.panels) panel.draw(this.view, (value) => this.colourOf(value), this.near);
   }
 
-  // The style sheet makes all panels the same size.
+  // All panels have the same size, by the style sheet.
   measure() {
     const { clientWidth, clientHeight } = this.panels[0].canvas;
     this.view.panel = { w: Math.max(clientWidth, 1), h: Math.max(clientHeight, 1) };
@@ -77,12 +77,12 @@ class Maps {
   change(how) {
     this.measure();
     how(this.view);
-    // The whole map leaves the page its scrolling by finger; a part of it is moved by finger.
+    // While the whole map is visible, a finger scrolls the page; otherwise it moves the map.
     for (const { canvas } of this.panels) canvas.style.touchAction = this.view.isWhole ? "pan-y" : "none";
     this.ask();
   }
 
-  // Reads out the place nearest to a point of a panel, or none.
+  // Shows the values of the place nearest to a point of a panel.
   point(at) {
     const row = at ? this.nearest(this.view.onPlane(at)) : -1;
     if (row === this.near) return;

@@ -1,4 +1,4 @@
-// Notes on marks: shown at once, and also to a finger, instead of the browser's slow tooltips.
+// Tooltips that appear immediately and on touch screens, unlike those of the browser.
 
 const note = document.createElement("div");
 note.className = "note";

@@ -1,10 +1,10 @@
-// Numbers out of the page's attributes (packed by live_maps.rs) and onto the screen.
+// Decodes the numbers in the page's attributes (packed by live_maps.rs), and formats numbers.
 
 function bytes(base64) {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
 
-// Places are shares of the plane, east and south, in 24 bits each.
+// Positions are fractions of the map's width and height, in 24 bits each.
 function unpackPlaces(base64, width, height) {
   const packed = bytes(base64);
   const share = (at) => (packed[at] + packed[at + 1] * 0x100 + packed[at + 2] * 0x10000) / 0xffffff;

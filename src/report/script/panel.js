@@ -1,8 +1,8 @@
-// Draws a panel: squares of averages from afar, single places from near.
+// Draws a panel: averages over squares when zoomed out, single places when zoomed in.
 
 const CELL = 4; // side of the squares that values are averaged over, in CSS pixels: places would hide each other
-const CROWDED = 1.3; // places in a square, from which on squares are drawn
-const ALWAYS_SINGLE = 60; // zoom from which on places are drawn however many share a square: coincident ones never part
+const CROWDED = 1.3; // mean number of places in a square from which on squares are drawn
+const ALWAYS_SINGLE = 60; // zoom from which on places are always drawn: coincident places never separate
 
 class Panel {
   constructor(canvas, places, metres) {
@@ -23,7 +23,7 @@ class Panel {
     if (this.metres > 0) this.drawScaleBar(view);
   }
 
-  // As many dots as the screen has, counted as CSS pixels.
+  // Uses the full resolution of the screen, with coordinates in CSS pixels.
   clear({ w, h }) {
     const dense = window.devicePixelRatio || 1;
     const [width, height] = [Math.round(w * dense), Math.round(h * dense)];
@@ -35,7 +35,7 @@ class Panel {
     Object.assign(this, { ink: color, paper: backgroundColor, font: fontFamily });
   }
 
-  // Calls `visit(row, x, y)` for each place with a value that is in sight, or this far from it.
+  // Calls `visit(row, x, y)` for each place with a value that is visible, or up to `beyond` pixels outside.
   eachInSight({ panel, corner, scale }, beyond, visit) {
     const { places, values } = this;
     for (let row = 0; row < places.count; row++) {
@@ -46,7 +46,7 @@ class Panel {
     }
   }
 
-  // Squares lie fast on the plane, so that they do not flicker while it moves.
+  // Squares are fixed to the map, so that they do not flicker while it moves.
   average(view) {
     const cells = new Map();
     let count = 0;
@@ -96,7 +96,7 @@ class Panel {
     return drawn;
   }
 
-  // Few places have larger points; all grow as they come nearer.
+  // Points are larger if there are few places, and grow with the zoom.
   radius({ zoom }) {
     return Math.min(Math.max(5 - 0.6 * Math.log10(this.places.count), 2.6) * zoom ** 0.3, 9);
   }
@@ -121,7 +121,7 @@ class Panel {
     this.write(round < 1000 ? `${written(round)} m` : `${written(round / 1000)} km`, (left + right) / 2, bottom - 8);
   }
 
-  // In ink on a seam of paper, to be seen on any colour.
+  // Strokes with an outline in the background colour, so that the line is visible on any colour.
   strokeTwice(thick, trace) {
     for (const [colour, width] of [[this.paper, thick + 3], [this.ink, thick]]) {
       Object.assign(this.pen, { strokeStyle: colour, lineWidth: width, lineJoin: "round" });

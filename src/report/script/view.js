@@ -1,7 +1,7 @@
-// Which part of the plane is seen: what panels that move together share.
+// The visible part of the map, shared by all panels of a figure.
 
-const MARGIN = 14; // around the whole, in CSS pixels
-const CLOSEST = 4000; // zoom beyond the whole
+const MARGIN = 14; // around the whole map, in CSS pixels
+const CLOSEST = 4000; // the largest zoom
 
 class View {
   constructor(width, height) {
@@ -17,14 +17,14 @@ class View {
     return this.zoom === 1;
   }
 
-  // CSS pixels for a unit of the plane.
+  // CSS pixels for each unit of the map.
   get scale() {
     const { w, h } = this.panel;
     const room = [Math.max(w - 2 * MARGIN, 10), Math.max(h - 2 * MARGIN - 10, 10)];
     return Math.min(room[0] / this.width, room[1] / this.height) * this.zoom;
   }
 
-  // Where the plane's north-western corner is in the panel.
+  // The position of the map's north-western corner in the panel.
   get corner() {
     const { panel, scale } = this;
     return { x: panel.w / 2 - this.x * scale, y: panel.h / 2 - this.y * scale };
@@ -35,7 +35,7 @@ class View {
     return { x: (at.x - corner.x) / scale, y: (at.y - corner.y) / scale };
   }
 
-  // What is at this point of the panel stays there.
+  // Zooms around a point of the panel, which keeps its position.
   zoomBy(factor, at = { x: this.panel.w / 2, y: this.panel.h / 2 }) {
     const before = this.onPlane(at);
     this.zoom = within(this.zoom * factor, 1, CLOSEST);

@@ -1,18 +1,18 @@
-//! From values to pixels along one axis, and the round values to write there.
+//! Maps values to pixels along one axis, and chooses round values for its ticks.
 
 use super::number::{fixed, tidy};
 
-/// The values that an axis spans, none of them hostile: finite, not all equal, positive if logarithmic.
+/// The range of values of an axis: finite, not empty, and positive if the axis is logarithmic.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
-    /// The bounds; of a logarithmic axis, their decimal logarithms.
+    /// The ends; for a logarithmic axis, their decimal logarithms.
     low: f64,
     high: f64,
     log: bool,
 }
 
 impl Range {
-    /// Spans those of the values that can be drawn, if any.
+    /// The range of the values that can be drawn; `None` if there are none.
     pub(super) fn over(values: impl Iterator<Item = f64>, log: bool) -> Option<Self> {
         let seen = values.filter(|&value| drawable(value, log)).map(|value| warp(value, log));
         let (low, high) =
@@ -20,7 +20,7 @@ impl Range {
         (low <= high).then(|| Self { low, high, log }.widened())
     }
 
-    /// Room for a single value, or for values that differ by rounding only.
+    /// Enlarges the range of a single value, or of values that differ only by rounding.
     fn widened(self) -> Self {
         let size = self.low.abs().max(self.high.abs());
         if self.high - self.low > 1e-11 * size {
@@ -36,13 +36,13 @@ impl Range {
         Self { low: self.low - more, high: self.high + more, ..self }
     }
 
-    /// With a part of its width added at both ends, so that no point sits on the frame.
+    /// Extends both ends by a fraction of the width, so that no point lies on the frame.
     pub(super) fn padded(self, part: f64) -> Self {
         let more = part * (self.high - self.low);
         Self { low: self.low - more, high: self.high + more, ..self }
     }
 
-    /// With a part of its width added at the end where this value is nearer, for words beside it.
+    /// Extends the end closer to this value by a fraction of the width, for a label beside it.
     pub(super) fn padded_near(self, value: f64, part: f64) -> Self {
         let more = part * (self.high - self.low);
         if self.is_upper(value) {
@@ -56,33 +56,33 @@ impl Range {
         warp(value, self.log) >= f64::midpoint(self.low, self.high)
     }
 
-    /// Both ranges, which are of the same kind.
+    /// The union of two ranges, both linear or both logarithmic.
     pub(super) fn joined(self, other: Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high), ..self }
     }
 }
 
-/// A range laid along pixels.
+/// A range mapped to pixels.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ruler {
+pub(super) struct AxisScale {
     range: Range,
     pub(super) start: f64,
     pub(super) end: f64,
 }
 
-/// A value worth writing.
+/// A position on the axis with its label.
 #[derive(Clone, Debug)]
 pub(super) struct Tick {
     pub(super) at: f64,
     pub(super) label: String,
 }
 
-impl Ruler {
+impl AxisScale {
     pub(super) fn new(range: Range, start: f64, end: f64) -> Self {
         Self { range, start, end }
     }
 
-    /// Where a value lies, if it can be drawn.
+    /// The pixel of a value; `None` if it cannot be drawn.
     pub(super) fn at(&self, value: f64) -> Option<f64> {
         drawable(value, self.range.log).then(|| self.warped_at(warp(value, self.range.log)))
     }
@@ -92,22 +92,22 @@ impl Ruler {
         self.start + (warped - low) / (high - low) * (self.end - self.start)
     }
 
-    /// The pixels of both ends, the smaller first.
+    /// The pixels of both ends, the smaller one first.
     pub(super) fn ends(&self) -> (f64, f64) {
         (self.start.min(self.end), self.start.max(self.end))
     }
 
-    /// Round values, about so many pixels apart.
+    /// Ticks at round values, about `apart` pixels from each other.
     pub(super) fn ticks(&self, apart: f64) -> Vec<Tick> {
         let Range { low, high, log } = self.range;
         let wanted = ((self.end - self.start).abs() / apart).max(2.0);
         let values = if log { log_ticks(low, high, wanted) } else { linear_ticks(low, high, wanted) };
-        let tick = |(value, label)| self.at(value).map(|at| Tick { at, label });
-        values.into_iter().filter_map(tick).collect()
+        let ticks = values.into_iter().filter_map(|(value, label)| Some(Tick { at: self.at(value)?, label }));
+        ticks.collect()
     }
 }
 
-/// Whether a value has a place on an axis. Differences of larger ones than these would overflow.
+/// Whether a value can be drawn on an axis. Differences of larger values could overflow.
 pub(super) fn drawable(value: f64, log: bool) -> bool {
     value.abs() < 1e300 && (!log || value > 1e-300)
 }
@@ -129,11 +129,10 @@ fn linear_ticks(low: f64, high: f64, wanted: f64) -> Labelled {
     let huge = low.abs().max(high.abs()) >= 1e7 || exponent < -6.0;
     let count = (last - first).clamp(0.0, 50.0) as u32;
     let values = (0..=count).map(|at| (first + f64::from(at)) * step);
-    let label = |value: f64| if huge { tidy(value, 4) } else { fixed(value, -exponent as i32) };
-    values.map(|value| (value, label(value))).collect()
+    values.map(|value| (value, if huge { tidy(value, 4) } else { fixed(value, -exponent as i32) })).collect()
 }
 
-/// 1, 2, 5, 10, 20, …; powers of ten only where that would be too many, linear ones where too few.
+/// 1, 2, 5, 10, 20, …; only powers of ten if these were too many, linear ticks if they were too few.
 fn log_ticks(low: f64, high: f64, wanted: f64) -> Labelled {
     let (first, last) = (low.floor() as i32, high.ceil() as i32);
     let decades = high - low;
@@ -157,7 +156,7 @@ mod tests {
 
     fn labels(values: &[f64], log: bool) -> Vec<String> {
         let range = Range::over(values.iter().copied(), log).unwrap();
-        Ruler::new(range, 0.0, 400.0).ticks(80.0).into_iter().map(|tick| tick.label).collect()
+        AxisScale::new(range, 0.0, 400.0).ticks(80.0).into_iter().map(|tick| tick.label).collect()
     }
 
     #[test]
@@ -178,13 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn hostile_numbers_find_no_place() {
+    fn invalid_numbers_are_not_drawn() {
         let hostile = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX];
         assert!(Range::over(hostile.into_iter(), false).is_none());
         assert!(Range::over([0.0, -1.0].into_iter(), true).is_none());
-        let ruler = Ruler::new(Range::over(hostile.into_iter().chain([1.0, 2.0]), false).unwrap(), 0.0, 10.0);
+        let scale = AxisScale::new(Range::over(hostile.into_iter().chain([1.0, 2.0]), false).unwrap(), 0.0, 10.0);
         assert_eq!(
-            (ruler.at(f64::NAN), ruler.at(f64::MAX), ruler.at(1.0), ruler.at(2.0)),
+            (scale.at(f64::NAN), scale.at(f64::MAX), scale.at(1.0), scale.at(2.0)),
             (None, None, Some(0.0), Some(10.0))
         );
     }
@@ -201,7 +200,7 @@ mod tests {
         ];
         for values in cases {
             let range = Range::over(values.into_iter(), false).unwrap();
-            let ticks = Ruler::new(range, 0.0, 400.0).ticks(80.0);
+            let ticks = AxisScale::new(range, 0.0, 400.0).ticks(80.0);
             assert!(!ticks.is_empty() && ticks.len() < 20, "{values:?} {ticks:?}");
             assert!(ticks.iter().all(|tick| (-1.0..=401.0).contains(&tick.at)), "{values:?} {ticks:?}");
         }

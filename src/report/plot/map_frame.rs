@@ -1,22 +1,22 @@
-//! From places to a plane: latitude and longitude to scale at the middle latitude, in one piece across the date line.
+//! Projects places onto a plane: latitude and longitude, to scale at the middle latitude and not cut at the date line.
 
 use crate::space::{Metres, great_circle};
 
 /// A flat box around places. Its unit is a degree of latitude, or the unit of the coordinates.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::report) struct Plane {
+pub(in crate::report) struct MapFrame {
     pub(in crate::report) west: f64,
     pub(in crate::report) north: f64,
-    /// Of the box, in the plane's unit.
+    /// Width and height of the box, in the unit of the plane.
     pub(in crate::report) width: f64,
     pub(in crate::report) height: f64,
-    /// How much shorter a degree is to the east than to the north.
+    /// The length of a degree of longitude relative to a degree of latitude.
     pub(in crate::report) squeeze: f64,
     geographic: bool,
 }
 
-impl Plane {
-    /// The box around those places that can be drawn, if any.
+impl MapFrame {
+    /// The box around the places that can be drawn; `None` if there are none.
     pub(in crate::report) fn around(places: &[(f64, f64)], geographic: bool) -> Option<Self> {
         let seen: Vec<(f64, f64)> = places.iter().copied().filter(|&place| drawable(place, geographic)).collect();
         let (south, north) = ends(seen.iter().map(|place| place.0))?;
@@ -30,7 +30,7 @@ impl Plane {
         Some(Self { west, north, width: (east - west) * squeeze, height: north - south, squeeze, geographic }.widened())
     }
 
-    /// A box of some size around a single place, and no box thinner than a sixteenth of its length.
+    /// Enlarges the box: a single place gets a box around it, and no box is thinner than a sixteenth of its length.
     fn widened(self) -> Self {
         let size = self.west.abs().max(self.north.abs());
         let least =
@@ -41,19 +41,19 @@ impl Plane {
         Self { west, north, width, height, ..self }
     }
 
-    /// Where a place lies from the north-western corner, to the east and to the south, if it can be drawn.
+    /// The position of a place, east and south of the north-western corner; `None` if it cannot be drawn.
     pub(in crate::report) fn at(&self, place: (f64, f64)) -> Option<(f64, f64)> {
         if !drawable(place, self.geographic) {
             return None;
         }
-        // Turned to within half the globe of the middle, so that rounding cannot send a place once around it.
+        // Longitudes are reduced to within 180° of the middle, so that rounding cannot move a place around the globe.
         let half = self.width / self.squeeze / 2.0;
         let from_middle = place.1 - (self.west + half);
         let turned = if self.geographic { (from_middle + 180.0).rem_euclid(360.0) - 180.0 } else { from_middle };
         Some(((turned + half) * self.squeeze, self.north - place.0))
     }
 
-    /// The length of the plane's unit, if it has one.
+    /// The length of the plane's unit in metres, for geographic places.
     pub(in crate::report) fn metres(&self) -> Option<f64> {
         let middle = self.north - self.height / 2.0;
         let Metres(metres) = great_circle((middle, 0.0), (middle, 1e-3));
@@ -71,7 +71,7 @@ fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     (low <= high).then_some((low, high))
 }
 
-/// West and east of longitudes: the globe is cut where the widest gap between them is.
+/// The western and eastern end of longitudes: the globe is cut at the widest gap between them.
 fn around_the_globe(longitudes: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let mut turned: Vec<f64> = longitudes.map(|longitude| (longitude + 180.0).rem_euclid(360.0) - 180.0).collect();
     turned.sort_by(f64::total_cmp);
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn fiji_is_one_piece() {
         let places = [(-17.0, 177.0), (-18.0, -179.0), (-16.5, 179.9), (-17.5, -178.5 - 360.0)];
-        let plane = Plane::around(&places, true).unwrap();
+        let plane = MapFrame::around(&places, true).unwrap();
         assert!((plane.west - 177.0).abs() < 1e-9 && plane.width < 4.5, "{plane:?}");
         let east = places.map(|place| plane.at(place).unwrap().0 / plane.squeeze);
         for (found, expected) in east.into_iter().zip([0.0, 4.0, 2.9, 4.5]) {
@@ -108,29 +108,30 @@ mod tests {
             (vec![(-1e280, 0.0), (1e280, 3.0)], false),
             ((-179..=180).map(|longitude| (0.0, f64::from(longitude))).collect(), true),
         ] {
-            let plane = Plane::around(&places, geographic).unwrap();
+            let plane = MapFrame::around(&places, geographic).unwrap();
             assert!(plane.width > 0.0 && plane.height > 0.0);
             for &place in &places {
                 let (x, y) = plane.at(place).unwrap();
-                let inside = |at: f64, size: f64| (-1e-9 * size..=size * (1.0 + 1e-9)).contains(&at);
-                assert!(inside(x, plane.width) && inside(y, plane.height), "{place:?} {x} {y} {plane:?}");
+                for share in [x / plane.width, y / plane.height] {
+                    assert!((-1e-9..=1.0 + 1e-9).contains(&share), "{place:?} {x} {y} {plane:?}");
+                }
             }
         }
     }
 
     #[test]
     fn a_degree_of_latitude_has_111_kilometres() {
-        let metres = Plane::around(&[(60.0, 5.0), (61.0, 6.0)], true).unwrap().metres().unwrap();
+        let metres = MapFrame::around(&[(60.0, 5.0), (61.0, 6.0)], true).unwrap().metres().unwrap();
         assert!((metres - 111_195.0).abs() < 10.0, "{metres}");
-        assert!(Plane::around(&[(60.0, 5.0)], false).unwrap().metres().is_none());
+        assert!(MapFrame::around(&[(60.0, 5.0)], false).unwrap().metres().is_none());
     }
 
     #[test]
-    fn hostile_places_are_left_out() {
+    fn invalid_places_are_left_out() {
         let hostile = [(f64::NAN, 0.0), (0.0, f64::INFINITY), (91.0, 0.0)];
-        assert!(Plane::around(&hostile, true).is_none());
-        assert!(Plane::around(&[], false).is_none());
-        let plane = Plane::around(&[(1.0, 2.0)], true).unwrap();
+        assert!(MapFrame::around(&hostile, true).is_none());
+        assert!(MapFrame::around(&[], false).is_none());
+        let plane = MapFrame::around(&[(1.0, 2.0)], true).unwrap();
         assert!(hostile.iter().all(|&place| plane.at(place).is_none()));
     }
 }
