@@ -110,7 +110,7 @@
 //! | the decision between engines | `src/engine/auto.rs` |
 //! | inside `fast`, the decision between direct sums, lattice, charts and patches | `src/engine/fast/group.rs` |
 //! | the loop that spreads values onto lattice nodes | `src/engine/fast/lattice/taps.rs` |
-//! | the proof of the lattice's bound | `src/engine/fast/lattice/window.rs`; the formula is in `lattice/bound.rs` |
+//! | the proof of the lattice's bound | `src/engine/fast/lattice/window.rs`; its formula is in `src/engine/fast/lattice/bound.rs` |
 //! | the proofs for the sphere | `src/engine/fast/sphere/expansion.rs` (charts), `src/engine/fast/globe/chebyshev.rs` (patches) |
 //! | the Gaussian itself | `src/kernel.rs` |
 //! | the check of a Parquet file before it is decoded | `src/io/guard` |

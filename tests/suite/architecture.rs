@@ -24,6 +24,10 @@ fn imports() -> Imports {
     let library = PathBuf::from("lib.rs");
     imports.remove(&library);
     imports.extend(Modules::of(&source(), "main.rs").imports());
+    assert!(
+        edges(&imports).count() > 2 * imports.len(),
+        "files import more than that: the reader of imports is broken"
+    );
     imports
 }
 
@@ -33,9 +37,14 @@ fn room(file: &Path) -> String {
     Path::new(&first).file_stem().expect("a file has a name").to_string_lossy().into_owned()
 }
 
+/// The text of `src/lib.rs`, whose documentation is the page on architecture.
+fn documentation() -> String {
+    std::fs::read_to_string(source().join("lib.rs")).expect("src/lib.rs can be read")
+}
+
 /// The rooms of the table in the documentation of the crate, from the bottom up.
 fn rooms() -> Vec<String> {
-    let documentation = std::fs::read_to_string(source().join("lib.rs")).expect("src/lib.rs can be read");
+    let documentation = documentation();
     let after_title = documentation.split("//! # Rooms").nth(1).expect("src/lib.rs has a section 'Rooms'");
     let section = after_title.split("//! # ").next().unwrap_or_default();
     let rows = section.lines().filter_map(|line| line.strip_prefix("//! | "));
@@ -52,6 +61,15 @@ fn the_table_lists_every_room_once() {
     on_disk.sort();
     in_table.sort();
     assert_eq!(in_table, on_disk, "the table in src/lib.rs against the files and folders of src");
+}
+
+#[test]
+fn files_that_the_documentation_names_exist() {
+    let documentation = documentation();
+    let named: Vec<&str> = documentation.split('`').filter(|code| code.starts_with("src/")).collect();
+    assert!(!named.is_empty());
+    let missing: Vec<&&str> = named.iter().filter(|path| !source().join(&path["src/".len()..]).exists()).collect();
+    assert!(missing.is_empty(), "src/lib.rs names {missing:?}");
 }
 
 #[test]
