@@ -150,6 +150,10 @@ mod influence;
 pub mod io;
 pub mod job;
 mod kernel;
+/// The examples of the guide, so that they are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/guide.md")]
+mod guide {}
 #[doc = include_str!("../docs/method.md")]
 pub mod method {}
 mod parameters;
