@@ -2,7 +2,6 @@
 //!
 //! A room is a folder or a file directly in `src`. It may import only from rooms that the table lists before it. Inside
 //! `engine` and `partition` files may not import each other in a cycle. Unit tests may import from anywhere.
-//! `tests/README.md` is held against the files of the tests as well.
 
 mod modules;
 mod tokens;
@@ -38,14 +37,9 @@ fn room(file: &Path) -> String {
     Path::new(&first).file_stem().expect("a file has a name").to_string_lossy().into_owned()
 }
 
-/// The text of `src/lib.rs`, whose documentation is the page on architecture.
-fn documentation() -> String {
-    std::fs::read_to_string(source().join("lib.rs")).expect("src/lib.rs can be read")
-}
-
 /// The rooms of the table in the documentation of the crate, from the bottom up.
 fn rooms() -> Vec<String> {
-    let documentation = documentation();
+    let documentation = std::fs::read_to_string(source().join("lib.rs")).expect("src/lib.rs can be read");
     let after_title = documentation.split("//! # Rooms").nth(1).expect("src/lib.rs has a section 'Rooms'");
     let section = after_title.split("//! # ").next().unwrap_or_default();
     let rows = section.lines().filter_map(|line| line.strip_prefix("//! | "));
@@ -62,15 +56,6 @@ fn the_table_lists_every_room_once() {
     on_disk.sort();
     in_table.sort();
     assert_eq!(in_table, on_disk, "the table in src/lib.rs against the files and folders of src");
-}
-
-#[test]
-fn files_that_the_documentation_names_exist() {
-    let documentation = documentation();
-    let named: Vec<&str> = documentation.split('`').filter(|code| code.starts_with("src/")).collect();
-    assert!(!named.is_empty());
-    let missing: Vec<&&str> = named.iter().filter(|path| !source().join(&path["src/".len()..]).exists()).collect();
-    assert!(missing.is_empty(), "src/lib.rs names {missing:?}");
 }
 
 #[test]
@@ -93,42 +78,6 @@ fn no_files_of_the_numerical_rooms_import_each_other_in_a_cycle() {
             cyclic.iter().map(|(from, to)| format!("{} imports from {}", from.display(), to.display())).collect();
         assert!(cyclic.is_empty(), "imports in a cycle:\n{}", lines.join("\n"));
     }
-}
-
-/// Folders of tests, each with its section in `tests/README.md`.
-const TESTS: [&str; 4] = ["tests/suite", "tests/golden", "tests/interop", "python/tests"];
-
-#[test]
-fn the_page_on_tests_lists_the_files_that_exist() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = std::fs::read_to_string(root.join("tests/README.md")).expect("tests/README.md can be read");
-    for name in TESTS {
-        let section = page.split("\n## ").find(|section| section.starts_with(&format!("`{name}`")));
-        let section = section.unwrap_or_else(|| panic!("tests/README.md has no section for {name}"));
-        let listed: Vec<&str> = section.split('`').skip(1).step_by(2).filter(|code| is_source(code)).collect();
-        let folder = root.join(name);
-        let unlisted: Vec<String> =
-            sources(&folder, "").into_iter().filter(|file| !listed.contains(&file.as_str())).collect();
-        assert!(unlisted.is_empty(), "tests/README.md lacks {unlisted:?} of {name}");
-        let exists = |file: &str| [&folder, root, &root.join("tests")].iter().any(|folder| folder.join(file).exists());
-        let missing: Vec<&&str> = listed.iter().filter(|file| !exists(file)).collect();
-        assert!(missing.is_empty(), "tests/README.md lists {missing:?} of {name}, which do not exist");
-    }
-}
-
-fn is_source(name: &str) -> bool {
-    Path::new(name).extension().is_some_and(|extension| extension == "rs" || extension == "py")
-}
-
-/// The source files in a folder and those inside it, by their paths below it.
-fn sources(folder: &Path, below: &str) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let paths = entries.map(|entry| entry.expect("an entry").path());
-    let found = paths.flat_map(|path| {
-        let name = format!("{below}{}", path.file_name().expect("a name").to_string_lossy());
-        if path.is_dir() { sources(&path, &format!("{name}/")) } else { vec![name] }
-    });
-    found.filter(|name| is_source(name)).collect()
 }
 
 fn edges(imports: &Imports) -> impl Iterator<Item = (&PathBuf, &PathBuf)> {

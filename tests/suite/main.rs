@@ -4,6 +4,7 @@ mod architecture;
 mod certificates;
 mod command_line;
 mod dependencies;
+mod documentation;
 mod exactness;
 mod experiments;
 mod fuzz;
