@@ -93,8 +93,8 @@
 //! | `score` | R², RMSE, MAE, MAPE and the median absolute error |
 //! | [`tune`] | choosing σ, c, the label weight and the correct step on rows whose truth is known |
 //! | [`diagnose`] | why smoothing helps or does not |
-//! | [`baseline`] | the methods that the paper compares smoothing with, tuned and scored beside it |
-//! | [`experiment`] | the experiments of the paper |
+//! | `baseline` | the methods that the paper compares smoothing with, tuned and scored beside it |
+//! | `experiment` | the experiments of the paper |
 //! | [`io`] | Parquet and GeoParquet in and out, Arrow tables in |
 //! | `parameters` | tuned parameters as a file |
 //! | [`report`] | results as text, pictures and pages; formats, never computes |
