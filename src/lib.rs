@@ -108,7 +108,9 @@
 //! | what | file |
 //! | --- | --- |
 //! | the decision between engines | `src/engine/auto.rs` |
-//! | inside `fast`, the decision between direct sums, lattice, charts and patches | `src/engine/fast/group.rs` |
+//! | inside `fast`, the decision which blocks of sources go through a lattice | `src/engine/fast/group.rs`, by the costs in `src/engine/fast/savings.rs` |
+//! | inside `fast`, the decision which lattice: plane, sphere or globe | `src/engine/fast/any_lattice.rs` |
+//! | the steps that every lattice implements | `src/engine/fast/lattice/steps.rs` |
 //! | the loop that spreads values onto lattice nodes | `src/engine/fast/lattice/taps.rs` |
 //! | the proof of the lattice's bound | `src/engine/fast/lattice/window.rs`; its formula is in `src/engine/fast/lattice/bound.rs` |
 //! | the proofs for the sphere | `src/engine/fast/sphere/expansion.rs` (charts), `src/engine/fast/globe/chebyshev.rs` (patches) |
@@ -121,12 +123,14 @@
 //! `exact`. By file it is short:
 //!
 //! ```text
-//! main.rs → cli/mod.rs → job/smooth/mod.rs     parse, read, write
-//!   → smoother/mod.rs                          plan: lay out the scene, choose the engine
-//!   → smoother/plan.rs                         apply: ask the plan for sums, turn them into rows
-//!     → engine/exact.rs → engine/tile.rs → kernel.rs                               all pairs
-//!     → engine/fast/mod.rs → lattice/transfer.rs → lattice/taps.rs → kernel.rs     the lattice
-//!                          → direct/sums.rs → direct/leaves.rs → kernel.rs         direct sums
+//! main.rs → cli/mod.rs → job/smooth/mod.rs      parse, read, write
+//!   → smoother/mod.rs                           plan: lay out the scene, choose the engine
+//!   → smoother/plan.rs                          apply: ask the plan for sums, turn them into rows
+//!     → engine/exact.rs → engine/tile.rs                               all pairs
+//!     → engine/fast/engine.rs → engine/fast/summation.rs, and there
+//!       → direct/sums.rs → direct/leaves.rs                            direct sums
+//!       → laid.rs → lattice/windowed.rs → lattice/transfer.rs → lattice/taps.rs     the lattice
+//!         → kernel.rs                           the Gaussian of sixteen pairs, in each inner loop
 //! ```
 //!
 //! # Promises
