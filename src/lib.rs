@@ -38,7 +38,7 @@
 //!   └──────────────────────────────┬───────────────────────┘
 //!                                  ▼ columns
 //!   ┌─ points, space ──────────────────────────────────────┐
-//!   │ validate places once; the unit of σ picks the metric │   Boring, except index columns beyond 2⁵³.
+//!   │ validate places once; the unit of σ picks the metric │   Boring: checked here, trusted everywhere else.
 //!   └──────────────────────────────┬───────────────────────┘
 //!                                  ▼ Places
 //!   ┌─ scene ──────────────────────────────────────────────┐
@@ -47,7 +47,7 @@
 //!                                  ▼ targets, weighted sources
 //!   ┌─ engine ─────────────────────────────────────────────┐
 //!   │ D = Σ w K,  N = Σ w K v,  and a bound E on the error │   Hard: all speed and all proofs are here.
-//!   │ exact │ sparse │ fast: direct + lattice/sphere/globe │
+//!   │ exact │ sparse │ fast: direct sums and lattices      │
 //!   └──────────────────────────────┬───────────────────────┘
 //!                                  ▼ sums for each target
 //!   ┌─ smoother ───────────────────────────────────────────┐
