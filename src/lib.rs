@@ -1,9 +1,9 @@
-//! geosmooth makes the predictions of any model better by smoothing them over space, with a proven error on
-//! every row.
+//! geosmooth averages the predictions of any model over space, together with known values nearby, and bounds the
+//! numerical error of every row.
 //!
-//! A model predicted a value for many places; nearby places should have similar values, and near some of them
-//! the truth is already known. **Post-estimation smoothing** (Rolf, Jordan and Recht 2020) turns those
-//! predictions into better ones without touching the model:
+//! A model predicted a value for many places. Nearby places should have similar values, and for some of them the truth
+//! is known. **Post-estimation smoothing** (Rolf, Jordan and Recht, AISTATS 2020) combines the two without touching the
+//! model:
 //!
 //! ```text
 //! smoothed = c · W ŷ + (1 − c) · ŷ        W row-normalised,  W_ij ∝ w_j exp(−d(i,j)² / 2σ²)
@@ -24,42 +24,121 @@
 //! # Ok::<(), geosmooth::Error>(())
 //! ```
 //!
-//! # How it is built
+//! # How data flow
 //!
-//! Imports point one way, from the top of this list to its end:
+//! From Parquet to Parquet. Boxes are folders or files in `src`.
 //!
-//! | module | is responsible for |
+//! ```text
+//!   rows to predict (predictions ŷ)     labelled rows (labels y)          Parquet, GeoParquet, Arrow tables
+//!                  │                               │
+//!                  └───────────────┬───────────────┘
+//!                                  ▼
+//!   ┌─ io ─────────────────────────────────────────────────┐
+//!   │ check the file, then decode the columns in use       │   Hard: files may be damaged or hostile (io/guard).
+//!   └──────────────────────────────┬───────────────────────┘
+//!                                  ▼ columns
+//!   ┌─ points, space ──────────────────────────────────────┐
+//!   │ validate places once; the unit of σ picks the metric │   Boring: checked here, trusted everywhere else.
+//!   └──────────────────────────────┬───────────────────────┘
+//!                                  ▼ Places
+//!   ┌─ scene ──────────────────────────────────────────────┐
+//!   │ merge coincident rows, sort along a curve            │   Boring, but fixes the order of every sum.
+//!   └──────────────────────────────┬───────────────────────┘
+//!                                  ▼ targets, weighted sources
+//!   ┌─ engine ─────────────────────────────────────────────┐
+//!   │ D = Σ w K,  N = Σ w K v,  and a bound E on the error │   Hard: all speed and all proofs are here.
+//!   │ exact │ sparse │ fast: direct sums and lattices      │
+//!   └──────────────────────────────┬───────────────────────┘
+//!                                  ▼ sums for each target
+//!   ┌─ smoother ───────────────────────────────────────────┐
+//!   │ c · N/D + (1 − c) · ŷ,  bound c · R · E/D            │   Boring: one line of arithmetic for each row.
+//!   └──────────────────────────────┬───────────────────────┘
+//!                                  ▼ new columns
+//!   ┌─ io ─────────────────────────────────────────────────┐
+//!   │ copy the pages of the input, append the new columns, │   Hard: crashes, signals and full disks must
+//!   │ sync, rename                                         │   leave either the old file or the new one.
+//!   └──────────────────────────────┬───────────────────────┘
+//!                                  ▼
+//!                 test file + <prediction>_smoothed                       Parquet
+//! ```
+//!
+//! Four rooms stand beside this line. `tune` and `diagnose` run the middle of it many times. `correct` spreads the
+//! residuals of labelled rows first. [`partition`] cuts the rows into parts when memory does not hold them. `job`
+//! connects the boxes for each subcommand and for Python; `cli` parses, prints and exits.
+//!
+//! # Rooms
+//!
+//! A room is a folder or a file directly in `src`. The table lists them from the bottom up: a room imports only from rooms
+//! that are listed before it. `tests/suite/architecture.rs` reads this table and the imports in `src`, and fails where they
+//! disagree.
+//!
+//! | room | is responsible for |
 //! | --- | --- |
 //! | `error` | what can go wrong, with fields and hints |
-//! | `text` | text from files and arguments, made fit to be printed |
-//! | `space` | σ with its unit, the metric that the unit picks, unit vectors of twice the usual precision |
-//! | `simd` | the instruction set that inner loops run on |
-//! | `points` | [`Places`]: rows with a place each, checked once |
-//! | [`scene`] | targets and weighted sources laid out: coincident rows merged, places along a curve |
-//! | `kernel` | the Gaussian on many pairs at once, for each metric |
-//! | [`engine`] | the sums `D`, `N` and the error mass `E` at each target: `exact`, `sparse`, `fast`, `auto` |
-//! | `influence` | those sums at each row for one set of sources and any σ: what tuning, correcting and diagnosis are written on |
-//! | `sums` | [`kernel_sums`] and [`kernel_average`]: the same for programs of one's own |
-//! | `smoother` | [`Smoother`]: post-estimation smoothing on those sums |
-//! | `correct` | [`Correction`]: spreading the errors at labelled rows first |
-//! | [`tune`], [`diagnose`] | choosing parameters on rows whose truth is known; why smoothing helps or not |
-//! | [`baseline`] | the methods that the paper compares smoothing with, tuned and scored beside it |
-//! | [`partition`] | more rows than memory holds: counted, then cut into tiles that are smoothed one by one, or added up to moments |
+//! | `text` | text from files and arguments, made safe to print |
+//! | `chance` | seeded random numbers |
 //! | `finding` | what a run noticed that its user should know |
-//! | `score` | R², RMSE, MAE, MAPE and the median error |
-//! | [`experiment`] | the experiments of the paper |
+//! | `simd` | the instruction set that inner loops run on |
+//! | `span` | values in units of their own range, and back |
+//! | `space` | σ with its unit, the metric that the unit picks, unit vectors in twice the usual precision |
+//! | `points` | [`Places`]: one place for each row, checked once |
+//! | `kernel` | the Gaussian on many pairs at once, for each metric |
+//! | [`scene`] | targets and weighted sources laid out: coincident rows merged, places sorted along a curve |
+//! | [`engine`] | the sums `D` and `N` and the error mass `E` of each target: `exact`, `sparse`, `fast`, `auto` |
+//! | `smoother` | [`Smoother`]: post-estimation smoothing on those sums |
+//! | `influence` | those sums by row, for one set of sources and any σ; tuning, correction and diagnosis are written on it |
+//! | `sums` | [`kernel_sums`] and [`kernel_average`]: the sums as a public function |
+//! | `correct` | [`Correction`]: the correct step, which spreads the residuals of labelled rows |
+//! | [`partition`] | more rows than memory holds: counting, cutting into tiles, adding up moments |
+//! | `score` | R², RMSE, MAE, MAPE and the median absolute error |
+//! | [`tune`] | choosing σ, c, the label weight and the correct step on rows whose truth is known |
+//! | [`diagnose`] | why smoothing helps or does not |
+//! | `baseline` | the methods that the paper compares smoothing with, tuned and scored beside it |
+//! | `experiment` | the experiments of the paper |
 //! | [`io`] | Parquet and GeoParquet in and out, Arrow tables in |
-//! | [`report`] | results to text, pictures and pages |
-//! | [`cli`] | the subcommands; the only code that prints or exits; [`job`] is them for programs, the Python package first |
+//! | `parameters` | tuned parameters as a file |
+//! | [`report`] | results as text, pictures and pages; formats, never computes |
+//! | `job` | what each subcommand does, from inputs to results; the Python package starts here |
+//! | `cli` | arguments, terminal, signals, exit codes; the only code that prints or exits |
+//! | `allocator` | the allocator of the program, in the binary alone |
+//! | `main` | the program |
 //!
-//! The main job is four hops long: `cli::smooth` reads, [`Smoother::plan`] lays out the scene and lets an engine plan,
-//! [`SmoothingPlan::apply`] asks it for sums, and the innermost loops are `kernel::exp2_minus` over lanes.
+//! # Where to find
+//!
+//! | what | file |
+//! | --- | --- |
+//! | the decision between engines | `src/engine/auto.rs` |
+//! | inside `fast`, the decision which blocks of sources go through a lattice | `src/engine/fast/group.rs`, by the costs in `src/engine/fast/savings.rs` |
+//! | inside `fast`, the decision which lattice: plane, sphere or globe | `src/engine/fast/any_lattice.rs` |
+//! | the steps that every lattice implements | `src/engine/fast/lattice/steps.rs` |
+//! | the loop that spreads values onto lattice nodes | `src/engine/fast/lattice/taps.rs` |
+//! | the proof of the lattice's bound | `src/engine/fast/lattice/window.rs`; its formula is in `src/engine/fast/lattice/bound.rs` |
+//! | the proofs for the sphere | `src/engine/fast/sphere/expansion.rs` (charts), `src/engine/fast/globe/chebyshev.rs` (patches) |
+//! | the Gaussian itself | `src/kernel.rs` |
+//! | the check of a Parquet file before it is decoded | `src/io/guard` |
+//! | the symbols of the proofs, and what other authors call them | `docs/glossary.md` |
+//! | every test, and what would break it | `tests/README.md` |
+//!
+//! From `main` to the inner loop is a long way: about 25 functions when `fast` uses the lattice of the plane, about 17 for
+//! `exact`. By file it is short:
+//!
+//! ```text
+//! main.rs → cli/mod.rs → job/smooth/mod.rs      parse, read, write
+//!   → smoother/mod.rs                           plan: lay out the scene, choose the engine
+//!   → smoother/plan.rs                          apply: ask the plan for sums, turn them into rows
+//!     → engine/exact.rs → engine/tile.rs                               all pairs
+//!     → engine/fast/engine.rs → engine/fast/summation.rs, and there
+//!       → direct/sums.rs → direct/leaves.rs                            direct sums
+//!       → laid.rs → lattice/windowed.rs → lattice/transfer.rs → lattice/taps.rs     the lattice
+//!         → kernel.rs                           the Gaussian of sixteen pairs, in each inner loop
+//! ```
 //!
 //! # Promises
 //!
-//! - `|out − exact| ≤ tolerance · R` on every row, R the range of the source values; [`Smoothed::error_bound`] is what was
-//!   actually proven, from the computed sums ([`method`] has the derivation).
-//! - The same bits for any number of threads: every sum has one owner and one order.
+//! - The numerical error of every row is at most `tolerance · R`: its distance from the average over all pairs, R being the
+//!   range of the source values. [`Smoothed::error_bound`] is the bound that was reached, computed from the sums themselves
+//!   ([`method`] has the derivation). It says nothing about how far a value is from the truth.
+//! - The bits do not depend on the number of threads: every sum has one owner and one order.
 //! - A constant column comes back bit for bit, and no value leaves the range of its sources.
 
 pub mod baseline;
@@ -75,6 +154,10 @@ mod influence;
 pub mod io;
 pub mod job;
 mod kernel;
+/// The examples of the guide, so that they are tested.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/guide.md")]
+mod guide {}
 #[doc = include_str!("../docs/method.md")]
 pub mod method {}
 mod parameters;

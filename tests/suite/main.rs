@@ -1,8 +1,10 @@
 //! One test binary, a file for each theme. Every engine goes through the same suite against `exact`.
 
+mod architecture;
 mod certificates;
 mod command_line;
 mod dependencies;
+mod documentation;
 mod exactness;
 mod experiments;
 mod fuzz;
