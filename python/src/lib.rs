@@ -16,8 +16,8 @@ mod columns;
 mod errors;
 mod partition;
 mod rows;
+mod tile_group;
 mod travel;
-mod wide;
 
 use pyo3::prelude::*;
 
@@ -34,7 +34,7 @@ mod _core {
     #[pymodule_export]
     use super::rows::Checksums;
     #[pymodule_export]
-    use super::wide::{Blueprint, Field, Moments};
+    use super::tile_group::{GroupField, GroupMoments, TileGroup};
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 

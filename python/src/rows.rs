@@ -1,7 +1,7 @@
 //! Rows as Python hands them over for jobs on many machines, and what comes back.
 
 use geosmooth::job::call::in_threads;
-use geosmooth::partition::{self, Role, RowHashes};
+use geosmooth::partition::{self, Role, SourceRows};
 use geosmooth::{Error, Places, Sigma, SmoothedTile};
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -50,26 +50,23 @@ impl Rows<'_> {
 
 /// Rows that were taken over from Python.
 pub(crate) struct Held {
-    pub(crate) places: Places,
+    places: Places,
     columns: Vec<Vec<f64>>,
     keys: Option<Vec<u64>>,
 }
 
 impl Held {
-    pub(crate) fn columns(&self) -> Vec<&[f64]> {
-        self.columns.iter().map(Vec::as_slice).collect()
-    }
-
-    pub(crate) fn hashes(&self) -> Result<RowHashes<'_>, Error> {
-        let hashes = RowHashes::of(&self.places, &self.columns());
+    pub(crate) fn sources(&self) -> Result<SourceRows<'_>, Error> {
+        let columns: Vec<&[f64]> = self.columns.iter().map(Vec::as_slice).collect();
+        let rows = SourceRows::new(&self.places, &columns);
         match &self.keys {
-            Some(keys) => hashes.with_keys(keys.clone()),
-            None => Ok(hashes),
+            Some(keys) => rows.with_group_keys(keys.clone()),
+            None => Ok(rows),
         }
     }
 }
 
-/// What rows add up to, to see whether they are the same each time that they are computed.
+/// Checksums of rows, which show whether they are the same each time that they are computed.
 #[pyclass(module = "geosmooth._core")]
 #[derive(Default)]
 pub(crate) struct Checksums {
@@ -87,7 +84,7 @@ impl Checksums {
         // Hashes are of coordinates as they stand, whatever they mean.
         let held = rows.held(Sigma::index(1.0).map_err(raised)?)?;
         let seen = &mut self.seen;
-        let add = || held.hashes().map(|hashes| seen.add(role(labelled), &hashes));
+        let add = || held.sources().map(|rows| seen.add(role(labelled), &rows));
         py.detach(|| in_threads(Some(1), add)).map_err(raised)
     }
 
@@ -129,7 +126,7 @@ pub(crate) fn role(labelled: bool) -> Role {
     if labelled { Role::Labelled } else { Role::ToPredict }
 }
 
-/// An error as an exception. The number of a row within a batch says nothing to anybody.
+/// An error as an exception. The number of a row within a batch is left out: it means nothing to the caller.
 pub(crate) fn raised(error: Error) -> PyErr {
     match error {
         Error::Place { what, value, expected, hint, .. } => {

@@ -17,6 +17,3 @@ pub(crate) fn unpacked<T: DeserializeOwned>(bytes: &[u8]) -> PyResult<T> {
 
 /// What a pickle of bytes alone holds.
 pub(crate) type PickledBytes<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>,));
-
-/// What a pickle holds: how to make it again, from what.
-pub(crate) type Pickle<'py> = (Bound<'py, PyAny>, (String, Bound<'py, PyBytes>));

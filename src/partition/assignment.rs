@@ -1,9 +1,9 @@
-//! Where the rows of a cell go: home, and to the tiles that they are guests of.
+//! Assignments: which tiles the rows of a cell go to.
 
 use serde::{Deserialize, Serialize};
 
-use super::census::Role;
 use super::cut::TileDraft;
+use super::role::{Role, TileRole};
 use super::tile_group::TileGroup;
 
 /// One row in one tile.
@@ -13,14 +13,14 @@ pub struct Membership {
     pub row: u32,
     /// The tile.
     pub tile: u32,
-    /// Whether the tile smooths it; otherwise it is only a source there.
-    pub at_home: bool,
+    /// What the row is there.
+    pub role: TileRole,
 }
 
 /// Where the rows of a cell go.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Assignment {
-    /// The tile that smooths its rows to predict, and the tiles after it among which they are shared out.
+    /// The first of the tiles that smooth its rows to predict, and how many tiles these are dealt out among.
     home: u32,
     pub(super) parts: u32,
     /// Other tiles that need all of its rows.
@@ -43,18 +43,23 @@ impl Assignment {
         let membership = move |tile: u32, at_home: bool| Membership {
             row: row as u32,
             tile,
-            at_home: at_home && role == Role::ToPredict,
+            role: match (role, at_home) {
+                (Role::ToPredict, true) => TileRole::Home,
+                (Role::ToPredict, false) => TileRole::Guest,
+                (Role::Labelled, _) => TileRole::Labelled,
+            },
         };
         let own = move |part: u32| membership(self.home + part, u64::from(part) == turn % u64::from(self.parts));
         let guest = self.guest_of.iter().map(move |tile| membership(*tile, false));
-        let dealt = self.tile_groups.iter().map(move |tile_group| {
-            membership(tile_groups[*tile_group as usize].tile(turn), self.home_group == Some(*tile_group))
-        });
+        let dealt = self
+            .tile_groups
+            .iter()
+            .map(move |group| membership(tile_groups[*group as usize].tile(turn), self.home_group == Some(*group)));
         (0..self.parts).map(own).chain(guest).chain(dealt)
     }
 }
 
-/// Notes where the rows of a tile's cells go; its number is that of its first part.
+/// Assigns the cells of a tile; its number is that of its first part.
 pub(super) fn assign(draft: &TileDraft, first: u32, assignments: &mut [Assignment]) {
     let parts = draft.parts as u32;
     for cell in &draft.homes {
@@ -70,7 +75,7 @@ pub(super) fn assign(draft: &TileDraft, first: u32, assignments: &mut [Assignmen
     }
 }
 
-/// Notes where the rows of a tile group's cells go.
+/// Assigns the cells of a tile group.
 pub(super) fn assign_group(draft: &TileDraft, tile_group: u32, assignments: &mut [Assignment]) {
     for cell in &draft.homes {
         assignments[*cell as usize].home_group = Some(tile_group);

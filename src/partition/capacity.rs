@@ -1,4 +1,4 @@
-//! How many rows fit in memory together.
+//! Capacity: how many rows fit in memory together.
 
 use crate::error::Error;
 use crate::space::Metric;
@@ -17,16 +17,17 @@ pub struct Capacity {
 /// Bytes of the fast engine for each source and each target.
 const ENGINE: u64 = 76;
 
-/// A cell with this part of the memory in reach has a tile of some four by four cells around it. With more, most rows of a tile are guests.
+/// A cell may be cut with others if all rows in reach of it take this part of the memory at most: then a tile is some four by four cells. With less room, most rows of
+/// a tile are guests. Chosen, not measured.
 const ROOM: u64 = 4;
 
 impl Capacity {
-    /// For tiles that [`smooth_tile`](crate::smooth_tile) smooths within so many bytes: so many columns of predictions, and effective
+    /// For tiles that are [smoothed](super::Partition::smooth_tile) within so many bytes: with so many columns of predictions, and effective
     /// sources too if asked for.
     #[must_use]
     pub fn for_smoothing(bytes: u64, metric: Metric, columns: usize, n_effective: bool) -> Self {
         let (axes, columns, plans) = (metric.axes() as u64, columns as u64, 1 + u64::from(n_effective));
-        // As a scene lays them out, and as they come in.
+        // Rows are there twice: as they come in, and as a scene lays them out.
         let per_source = 2 * (8 * axes + 16) + plans * ENGINE + 8 * (4 + columns);
         let per_target = 8 * axes + 12 + plans * (ENGINE + 32) + 64 * (1 + columns);
         Self { bytes, per_target, per_source }
@@ -53,12 +54,12 @@ impl Capacity {
         self.need(0, sources) <= self.bytes / ROOM
     }
 
-    /// In how many parts both targets and sources fit beside lattices, which may take [the rest](Self::for_lattices).
-    pub(super) fn shares(&self, targets: u64, sources: u64) -> u64 {
-        self.need(targets, sources).div_ceil((self.bytes / 2).max(1)).max(1)
+    /// In how many parts both targets and sources fit beside lattices, which take [half](Self::for_lattices).
+    pub(super) fn parts_beside_lattices(&self, targets: u64, sources: u64) -> u64 {
+        self.need(targets, sources).div_ceil(self.for_lattices().max(1)).max(1)
     }
 
-    /// Bytes for lattices beside rows.
+    /// Bytes for lattices beside rows: half of the memory. Chosen, not measured.
     pub(super) fn for_lattices(&self) -> u64 {
         self.bytes / 2
     }

@@ -1,41 +1,51 @@
-//! What lattices are laid out for: cells with rows in them, of which some are read.
+//! What lattices are laid out for: cells with rows in them, and which of those rows are read.
 
 use rustc_hash::FxHashSet;
 
-use super::census::{Cell, Census, Count};
+use super::cell::{Cell, Count, sigma_on_axes};
+use super::census::Census;
+use super::cut::TileDraft;
 use crate::engine::CountedCube;
-use crate::space::Metric;
+use crate::space::{Metric, Sigma};
 
-/// Cells, their rows, and whether lattices smooth those that are to be predicted.
+/// Cells with the number of their rows, and whether the rows to predict in them are read off the lattices.
 pub(super) struct CountedCells {
+    pub(super) sigma: Sigma,
     pub(super) metric: Metric,
     /// Side of the cubes, in the unit of the axes.
-    pub(super) side: f64,
-    pub(super) cells: Vec<(Cell, Count, bool)>,
+    side: f64,
+    cells: Vec<(Cell, Count, bool)>,
 }
 
-/// Cubes on the sphere are looked at by their centres, so they must not be wider than blocks of nodes, which take up four σ at least.
+/// On the sphere the engine places cubes by their centres, so they must not be wider than blocks of nodes, which are four σ wide at least.
 const WIDEST_IN_SIGMA: f64 = 4.0;
-/// Cubes beyond which nobody looks for lattices: laying them out would take seconds, and nodes gigabytes.
+/// With more cubes than this there are no lattices: laying them out would take seconds, and their nodes gigabytes. Chosen, not measured.
 const MOST_CUBES: usize = 1 << 18;
-/// Bytes of a cube while lattices are laid out for it.
+/// Bytes of a cube while lattices are laid out for it. An estimate from the sizes of its types.
 const BYTES_OF_A_CUBE: u64 = 512;
-/// Far more than roundings put a row off the sphere.
+/// Far more than roundings put a row off the unit sphere.
 const OFF_THE_SPHERE: f64 = 1e-9;
 
 impl CountedCells {
     /// All rows of a census.
-    pub(super) fn of(census: &Census) -> Self {
+    pub(super) fn all(census: &Census) -> Self {
         let cells = census.cells().into_iter().map(|(cell, count)| (cell, count, count.to_predict > 0)).collect();
-        Self { metric: census.metric(), side: census.side(), cells }
+        Self { sigma: census.sigma(), metric: census.metric(), side: census.side(), cells }
+    }
+
+    /// The rows near a tile, of which those at home are read.
+    pub(super) fn near(census: &Census, cells: &[(Cell, Count)], draft: &TileDraft) -> Self {
+        let homes: FxHashSet<u32> = draft.homes.iter().copied().collect();
+        let near = draft.near.iter().map(|near| {
+            let (cell, count) = cells[*near as usize];
+            (cell, count, homes.contains(near))
+        });
+        Self { sigma: census.sigma(), metric: census.metric(), side: census.side(), cells: near.collect() }
     }
 
     /// All rows.
     pub(super) fn count(&self) -> Count {
-        self.cells.iter().fold(Count::default(), |mut all, (_, count, _)| {
-            all.add(*count);
-            all
-        })
+        self.cells.iter().map(|(_, count, _)| *count).sum()
     }
 
     /// Rows that are read.
@@ -49,20 +59,16 @@ impl CountedCells {
     }
 
     /// The cubes of all groups and their side, small enough beside σ; none if they are too many, or take more bytes than this.
-    pub(super) fn cubes(
-        &self,
-        sigma: f64,
-        weight: impl Fn(Count) -> f64,
-        limit: u64,
-    ) -> Option<(Vec<CountedCube>, f64)> {
+    pub(super) fn cubes(&self, sigma: Sigma, label_weight: f64, limit: u64) -> Option<(Vec<CountedCube>, f64)> {
         let cube = |(cell, count, read): &(Cell, Count, bool)| CountedCube {
             at: cell.cube,
             targets: *read,
-            weight: weight(*count),
+            weight: count.weight(label_weight),
         };
+        let widest = WIDEST_IN_SIGMA * sigma_on_axes(sigma, self.metric);
         let most = MOST_CUBES.min(usize::try_from(limit / BYTES_OF_A_CUBE).unwrap_or(MOST_CUBES));
         let (mut cubes, mut side) = (merged(self.cells.iter().map(cube).collect()), self.side);
-        while self.metric == Metric::Sphere && side > WIDEST_IN_SIGMA * sigma {
+        while self.metric == Metric::Sphere && side > widest {
             side *= 0.5;
             cubes =
                 cubes.iter().flat_map(eighths).filter(|cube| is_on_the_sphere(&cube.at, side)).take(most + 1).collect();
@@ -74,7 +80,7 @@ impl CountedCells {
     }
 }
 
-/// Each cube once: one cube of several groups is one.
+/// Each cube once: those of several groups are one.
 fn merged(mut cubes: Vec<CountedCube>) -> Vec<CountedCube> {
     cubes.sort_unstable_by_key(|cube| cube.at);
     cubes.dedup_by(|later, first| {
@@ -87,7 +93,7 @@ fn merged(mut cubes: Vec<CountedCube>) -> Vec<CountedCube> {
     cubes
 }
 
-/// The eight cubes of half the side. Nobody knows which of them has the rows, so none is said to have their weight.
+/// The eight cubes of half the side. It is not known which of them has the rows, so their weight is given as zero.
 fn eighths(cube: &CountedCube) -> impl Iterator<Item = CountedCube> {
     let CountedCube { at, targets, .. } = *cube;
     (0..8).map(move |corner: i64| {
@@ -96,7 +102,7 @@ fn eighths(cube: &CountedCube) -> impl Iterator<Item = CountedCube> {
     })
 }
 
-/// Whether a cube has places of the unit sphere in it.
+/// Whether a cube holds places of the unit sphere.
 fn is_on_the_sphere(cube: &[i64; 3], side: f64) -> bool {
     let (mut nearest, mut farthest) = (0.0, 0.0);
     for number in cube {
@@ -109,10 +115,11 @@ fn is_on_the_sphere(cube: &[i64; 3], side: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cell::CellGrid;
+    use super::super::role::Role;
+    use super::super::rows::SourceRows;
     use super::*;
-    use crate::partition::Role;
     use crate::points::Places;
-    use crate::space::Sigma;
 
     #[test]
     fn rows_on_the_sphere_are_in_the_cubes_that_wide_ones_are_cut_into() {
@@ -121,17 +128,14 @@ mod tests {
         let places = Places::lat_lon(latitude, (0..2000).map(|i| 360.0 * angle(i, 0.569_840_291)).collect()).unwrap();
         let sigma = Sigma::metres(100_000.0).unwrap();
         let mut wide = Census::new(sigma, Metric::Sphere, 30);
-        wide.add(&places, Role::ToPredict).unwrap();
+        wide.add(Role::ToPredict, &SourceRows::new(&places, &[])).unwrap();
         let width = 100_000.0 / 6_371_008.8;
-        let (cubes, side) = CountedCells::of(&wide).cubes(width, |count| count.all() as f64, u64::MAX).unwrap();
+        let (cubes, side) = CountedCells::all(&wide).cubes(sigma, 1.0, u64::MAX).unwrap();
         assert!(side <= 4.0 * width && wide.side() > 8.0 * width);
         let known: FxHashSet<[i64; 3]> = cubes.iter().map(|cube| cube.at).collect();
         assert_eq!(known.len(), cubes.len());
-        assert!(
-            super::super::census::cells_of(&places, Metric::Sphere, side, 1)
-                .iter()
-                .all(|cell| known.contains(&cell.cube))
-        );
+        let grid = CellGrid { metric: Metric::Sphere, level: side.log2() as i32, classes: 1 };
+        assert!(grid.cells(&places).iter().all(|cell| known.contains(&cell.cube)));
         assert!(cubes.iter().all(|cube| cube.targets && cube.weight == 0.0));
         // The surface has no more than so many.
         assert!((cubes.len() as f64) < 3.0 * 4.0 * std::f64::consts::PI / (side * side), "{}", cubes.len());

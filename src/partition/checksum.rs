@@ -1,11 +1,10 @@
-//! Whether rows are the same each time that they are read: how many there are, and what hashes of them add up to, in whatever order they come.
+//! Checksums: whether rows are the same each time that they are read, in whatever order they come.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::census::Role;
+use super::role::Role;
+use super::rows::SourceRows;
 use crate::error::Error;
-use crate::points::Places;
 
 /// How many rows there are, and the sum of their hashes modulo 2⁶⁴.
 ///
@@ -45,16 +44,16 @@ impl Checksum {
 /// # Examples
 /// ```
 /// use geosmooth::Places;
-/// use geosmooth::partition::{Checksums, Role, RowHashes};
+/// use geosmooth::partition::{Checksums, Role, SourceRows};
 ///
 /// let seen = |places: &Places, predictions: &[f64]| {
 ///     let mut seen = Checksums::default();
-///     seen.add(Role::ToPredict, &RowHashes::of(places, &[predictions]));
+///     seen.add(Role::ToPredict, &SourceRows::new(places, &[predictions]));
 ///     seen
 /// };
 /// let counted = seen(&Places::index(vec![vec![1.0, 2.0]])?, &[10.0, 20.0]);
 /// let elsewhere = Places::index(vec![vec![2.0, 1.0]])?;
-/// assert!(seen(&elsewhere, &[20.0, 10.0]).check(&counted).is_ok(), "rows have no order");
+/// assert!(seen(&elsewhere, &[20.0, 10.0]).check(&counted).is_ok(), "the order of rows does not matter");
 /// assert!(seen(&elsewhere, &[10.0, 20.0]).check(&counted).is_err(), "values have changed places");
 /// # Ok::<(), geosmooth::Error>(())
 /// ```
@@ -74,8 +73,8 @@ impl Checksums {
     }
 
     /// Adds rows.
-    pub fn add(&mut self, role: Role, rows: &RowHashes) {
-        self.join(Self::only(role, rows.sum()));
+    pub fn add(&mut self, role: Role, rows: &SourceRows) {
+        self.join(Self::only(role, Checksum { rows: rows.len() as u64, sum: rows.sum_of_hashes() }));
     }
 
     /// Adds the rows of others.
@@ -99,12 +98,12 @@ impl Checksums {
         if weight > 0.0 { self } else { Self::only(Role::ToPredict, self.to_predict) }
     }
 
-    /// Whether these are the rows that were counted.
+    /// Checks that these are the rows that were counted.
     ///
     /// # Errors
-    /// If they are not: somebody has changed them, or they are computed and come out otherwise each time.
+    /// If they are not: they were changed meanwhile, or they are computed and differ each time.
     pub fn check(&self, counted: &Self) -> Result<(), Error> {
-        [Role::ToPredict, Role::Labelled].into_iter().try_for_each(|role| self.check_role(role, counted))
+        Role::ALL.into_iter().try_for_each(|role| self.check_role(role, counted))
     }
 
     /// The same for one role.
@@ -124,70 +123,21 @@ impl Checksums {
     }
 }
 
-/// A hash of each of some rows: of all that enters a sum, bit for bit, which is its group, its place and its values.
-#[derive(Clone, Debug)]
-pub struct RowHashes<'a> {
-    keys: Vec<u64>,
-    columns: Vec<&'a [f64]>,
-    rows: usize,
-}
-
-/// Where hashes begin: the fraction of the golden ratio.
-const START: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Rows that one task adds up at least.
-const PIECE: usize = 1 << 12;
-
-impl<'a> RowHashes<'a> {
-    /// Those of rows at these places, with these values. Groups go by their numbers.
-    #[must_use]
-    pub fn of(places: &'a Places, values: &[&'a [f64]]) -> Self {
-        let keys = if places.has_groups() {
-            (0..places.len()).map(|row| u64::from(places.group(row))).collect()
-        } else {
-            Vec::new()
-        };
-        let columns = places.axes().iter().map(Vec::as_slice).chain(values.iter().copied()).collect();
-        Self { keys, columns, rows: places.len() }
+impl<'a> FromIterator<&'a Checksums> for Checksums {
+    fn from_iter<I: IntoIterator<Item = &'a Checksums>>(parts: I) -> Self {
+        parts.into_iter().fold(Self::default(), |mut all, rows| {
+            all.join(*rows);
+            all
+        })
     }
-
-    /// The same where the number of a group means nothing elsewhere: with a key of the group of each row instead.
-    ///
-    /// # Errors
-    /// If there is not one for each row.
-    pub fn with_keys(self, keys: Vec<u64>) -> Result<Self, Error> {
-        if keys.len() != self.rows {
-            return Err(Error::Length { what: "the keys of groups", found: keys.len(), expected: self.rows });
-        }
-        Ok(Self { keys, ..self })
-    }
-
-    /// That of one row.
-    pub(super) fn row(&self, row: usize) -> u64 {
-        let start = self.keys.get(row).map_or(START, |key| mixed(START ^ key));
-        self.columns.iter().fold(start, |hash, column| mixed(hash ^ column[row].to_bits()))
-    }
-
-    fn sum(&self) -> Checksum {
-        let piece = |rows: std::ops::Range<usize>| rows.map(|row| self.row(row)).fold(0, u64::wrapping_add);
-        let pieces = (0..self.rows).into_par_iter().step_by(PIECE);
-        let sum = pieces.map(|start| piece(start..self.rows.min(start + PIECE))).reduce(|| 0, u64::wrapping_add);
-        Checksum { rows: self.rows as u64, sum }
-    }
-}
-
-/// A number whose bits all depend on all bits of another, and which no two others share: the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
-fn mixed(bits: u64) -> u64 {
-    let bits = bits.wrapping_add(START);
-    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::points::Places;
 
-    const ROWS: usize = 3 * PIECE + 7;
+    const ROWS: usize = 3 * (1 << 12) + 7;
 
     fn columns() -> [Vec<f64>; 3] {
         [0.754_877_666, 0.569_840_291, 1.0].map(|factor| (0..ROWS).map(|i| (i as f64 * factor).fract()).collect())
@@ -200,7 +150,7 @@ mod tests {
             None => places,
         };
         let mut seen = Checksums::default();
-        seen.add(Role::Labelled, &RowHashes::of(&places, &[value]));
+        seen.add(Role::Labelled, &SourceRows::new(&places, &[value]));
         seen
     }
 
@@ -209,7 +159,7 @@ mod tests {
         let (sound, groups) = (columns(), |row: usize| (0..ROWS).map(|at| u32::from(at == row)).collect::<Vec<_>>());
         let (counted, grouped) = (seen(&sound, None), seen(&sound, Some(groups(ROWS))));
         assert!(seen(&sound, None).check(&counted).is_ok() && grouped.check(&counted).is_err());
-        for row in [0, PIECE, ROWS - 1] {
+        for row in [0, 1 << 12, ROWS - 1] {
             for column in 0..3 {
                 let mut changed = sound.clone();
                 changed[column][row] = f64::from_bits(changed[column][row].to_bits() ^ 1);
@@ -242,9 +192,10 @@ mod tests {
     fn keys_stand_for_groups_whose_numbers_mean_nothing() {
         let places = |groups: [u32; 2]| Places::index(vec![vec![1.0, 2.0]]).unwrap().with_groups(groups.into());
         let (here, there) = (places([0, 1]).unwrap(), places([7, 3]).unwrap());
-        let with = |places, keys: [u64; 2]| RowHashes::of(places, &[]).with_keys(keys.into()).unwrap().sum();
+        let with =
+            |places, keys: [u64; 2]| SourceRows::new(places, &[]).with_group_keys(keys.into()).unwrap().sum_of_hashes();
         assert_eq!(with(&here, [5, 9]), with(&there, [5, 9]));
         assert_ne!(with(&here, [5, 9]), with(&here, [9, 5]));
-        assert!(RowHashes::of(&here, &[]).with_keys(vec![1]).is_err());
+        assert!(SourceRows::new(&here, &[]).with_group_keys(vec![1]).is_err());
     }
 }

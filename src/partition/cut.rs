@@ -1,17 +1,16 @@
-//! Cutting cells into tiles: in halves, until each with all that is in reach of it fits.
+//! Cuts cells into tiles: in halves, until each tile fits with all rows within its halo.
 
 use std::convert::Infallible;
 
 use super::capacity::Capacity;
-use super::census::{Cell, Count};
-use super::moments::Blueprint;
+use super::cell::{Cell, Count};
 use crate::error::Error;
 
-/// Cells that are smoothed together, and those within reach of them.
+/// Cells that are smoothed together, and those within the halo of them.
 pub(super) struct TileDraft {
     /// Cells whose rows to predict it smooths.
     pub(super) homes: Vec<u32>,
-    /// Cells within reach, its own among them.
+    /// Cells within the halo, its own among them.
     pub(super) near: Vec<u32>,
     pub(super) targets: u64,
     pub(super) sources: u64,
@@ -19,17 +18,17 @@ pub(super) struct TileDraft {
     pub(super) parts: u64,
 }
 
-/// What cutting is about.
+/// Cuts cells into tiles.
 pub(super) struct Cutter<'a> {
     pub(super) cells: &'a [(Cell, Count)],
-    /// How far rows are looked for, in cubes.
-    pub(super) reach: f64,
+    /// Radius of the halo, in cubes.
+    pub(super) radius: f64,
     pub(super) capacity: &'a Capacity,
 }
 
-/// Copies of rows in all tiles together, as a multiple of the rows, beyond which cutting is given up: halos hold everything.
+/// Copies of rows in all tiles together, as a multiple of the rows, beyond which cutting is given up because halos hold almost everything. Chosen, not measured.
 const MOST_COPIES: u64 = 64;
-/// Homes that are near what one of them is near.
+/// Most home cells whose common bounding box stands for each of them when cells near them are looked for. Chosen, not measured.
 const CLUMP: usize = 4;
 
 impl Cutter<'_> {
@@ -38,7 +37,7 @@ impl Cutter<'_> {
         (0..self.cells.len() as u32).filter(|cell| self.count(*cell).to_predict > 0).collect()
     }
 
-    /// Tiles that hold all rows within reach.
+    /// Tiles that hold all rows within their halo.
     ///
     /// # Errors
     /// If the sources of a single cell do not fit, or halos would hold everything many times.
@@ -61,7 +60,7 @@ impl Cutter<'_> {
     }
 
     /// Homes around which tiles have room for several cells, and those around which there are too many rows.
-    pub(super) fn told_apart(&self) -> (Vec<u32>, Vec<u32>) {
+    pub(super) fn roomy_and_crowded(&self) -> (Vec<u32>, Vec<u32>) {
         let (mut roomy, mut crowded) = (Vec::new(), Vec::new());
         let Ok(()) = self.cut::<Infallible>(self.homes(), self.everywhere(), |draft| {
             match draft.homes.len() {
@@ -75,18 +74,18 @@ impl Cutter<'_> {
     }
 
     /// Sets of homes with their lattices, as large as there are any; and homes for which there are none.
-    pub(super) fn by_moments(
+    pub(super) fn by_moments<L>(
         &self,
         homes: Vec<u32>,
-        lattices: impl Fn(&TileDraft) -> Option<Blueprint>,
-    ) -> (Vec<(TileDraft, Blueprint)>, Vec<u32>) {
+        lattices: impl Fn(&TileDraft) -> Option<L>,
+    ) -> (Vec<(TileDraft, L)>, Vec<u32>) {
         let (mut tile_groups, mut left) = (Vec::new(), Vec::new());
         let Ok(()) = self.cut::<Infallible>(homes, self.everywhere(), |draft| {
             let mut draft = self.tightened(draft);
             match lattices(&draft) {
-                Some(blueprint) => {
-                    draft.parts = self.capacity.shares(draft.targets, draft.sources);
-                    tile_groups.push((draft, blueprint));
+                Some(lattices) => {
+                    draft.parts = self.capacity.parts_beside_lattices(draft.targets, draft.sources);
+                    tile_groups.push((draft, lattices));
                 }
                 None if draft.homes.len() == 1 => left.extend(draft.homes),
                 None => return Ok(Some(draft)),
@@ -96,7 +95,7 @@ impl Cutter<'_> {
         (tile_groups, left)
     }
 
-    /// Halves some homes until each set is taken, which are near some of the candidates. Those that are given back are halved.
+    /// Halves some homes until each set is taken. `take` gets a set with the candidates near it, and gives it back to have it halved.
     fn cut<E>(
         &self,
         homes: Vec<u32>,
@@ -155,11 +154,7 @@ impl Cutter<'_> {
     fn bounds(&self, cells: &[u32]) -> (Cell, Cell) {
         let first = self.cells[cells[0] as usize].0;
         cells.iter().map(|cell| self.cells[*cell as usize].0).fold((first, first), |(low, high), cell| {
-            let pick = |choose: fn(i64, i64) -> i64, a: Cell, b: Cell| Cell {
-                group: choose(a.group, b.group),
-                cube: std::array::from_fn(|k| choose(a.cube[k], b.cube[k])),
-            };
-            (pick(i64::min, low, cell), pick(i64::max, high, cell))
+            (each_number(i64::min, low, cell), each_number(i64::max, high, cell))
         })
     }
 
@@ -168,7 +163,7 @@ impl Cutter<'_> {
         // Cubes in between: those at both ends may be touched at their very edges.
         let gap = |k: usize| (low.cube[k] - cell.cube[k] - 1).max(cell.cube[k] - high.cube[k] - 1).max(0) as f64;
         (low.group..=high.group).contains(&cell.group)
-            && (0..3).map(|k| gap(k) * gap(k)).sum::<f64>() <= self.reach * self.reach
+            && (0..3).map(|k| gap(k) * gap(k)).sum::<f64>() <= self.radius * self.radius
     }
 
     /// Two sets with about as many rows to predict: by groups, which have no halo, otherwise across the longest side.
@@ -191,4 +186,9 @@ impl Cutter<'_> {
         let second = homes.split_off(cut);
         (homes, second)
     }
+}
+
+/// A cell of numbers that are chosen from those of two cells, one by one.
+fn each_number(choose: fn(i64, i64) -> i64, a: Cell, b: Cell) -> Cell {
+    Cell { group: choose(a.group, b.group), cube: std::array::from_fn(|k| choose(a.cube[k], b.cube[k])) }
 }

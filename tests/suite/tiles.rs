@@ -73,17 +73,17 @@ fn other_tolerances_and_coarse_cells_too() {
 
 /// More rows are within reach of each other than a tile holds.
 #[test]
-fn crowds_keep_the_tolerance_and_their_bounds() {
-    let (mut crowds, mut tiles, mut refused) = (0, 0, 0);
+fn tile_groups_keep_the_tolerance_and_their_bounds() {
+    let (mut groups, mut tiles, mut refused) = (0, 0, 0);
     for (shape, space) in SHAPES.into_iter().flat_map(|shape| SPACES.map(|space| (shape, space))) {
         for (share, tolerance, cells) in [(0.01, 1e-6, Census::MOST_CELLS), (0.003, 1e-9, 50), (0.05, 1e-3, 300)] {
-            match compare(shape, space, share, tolerance, cells, |tiling| tiling.smooth_with_crowds(250)) {
-                Ok(tiled) => (crowds, tiles) = (crowds + tiled.crowds, tiles + tiled.tiles),
+            match compare(shape, space, share, tolerance, cells, |tiling| tiling.smooth_with_tile_groups(250)) {
+                Ok(tiled) => (groups, tiles) = (groups + tiled.tile_groups, tiles + tiled.tiles),
                 Err(error) => refused += usize::from(matches!(error, Error::Memory { .. })),
             }
         }
     }
-    assert!(crowds >= 60 && tiles > 10 * crowds && refused <= 5, "{crowds} crowds, {tiles} tiles, {refused} refused");
+    assert!(groups >= 60 && tiles > 10 * groups && refused <= 5, "{groups} groups, {tiles} tiles, {refused} refused");
 }
 
 /// Beyond a tile is what is small beside a row itself: without it that may be all there is.

@@ -1,7 +1,7 @@
 //! Rows that go by in parts, twice, against all pairs of all rows.
 
 use geosmooth::engine::EngineKind;
-use geosmooth::partition::{Blueprint, Census, Field, Moments, Role};
+use geosmooth::partition::{Census, GroupField, GroupMoments, Role, SmoothingProblem, SourceRows, TileGroup, TileRole};
 use geosmooth::{Places, Sigma, SmoothedTile};
 
 use crate::problem::{Problem, SHAPES, SPACES, Shape, Space, all, smoother};
@@ -17,33 +17,40 @@ fn parts(places: &Places, values: &[f64]) -> Vec<(Places, Vec<f64>)> {
 
 fn census(problem: &Problem, sigma: Sigma, cells: usize) -> Census {
     let mut census = Census::new(sigma, problem.targets.metric(sigma).unwrap(), cells);
-    census.add(&problem.targets, Role::ToPredict).unwrap();
-    census.add(&problem.labelled, Role::Labelled).unwrap();
+    census.add(Role::ToPredict, &SourceRows::new(&problem.targets, &[&problem.predictions])).unwrap();
+    census.add(Role::Labelled, &SourceRows::new(&problem.labelled, &[&problem.labels])).unwrap();
     census
 }
 
-fn blueprint(problem: &Problem, sigma: Sigma, tolerance: f64, cells: usize) -> Option<Blueprint> {
+fn smoothing(problem: &Problem, tolerance: f64) -> SmoothingProblem {
     let fold =
         |start, pick: fn(f64, f64) -> f64| problem.predictions.iter().chain(&problem.labels).copied().fold(start, pick);
     let range = (fold(f64::INFINITY, f64::min), fold(f64::NEG_INFINITY, f64::max));
-    Blueprint::new(&census(problem, sigma, cells), sigma, LABEL_WEIGHT, tolerance, &[range], 1 << 30)
+    SmoothingProblem { label_weight: LABEL_WEIGHT, tolerance, ..SmoothingProblem::new(&[range]) }
 }
 
-/// The moments of the first parts and of the others, joined; as if two machines had made them.
-fn moments(problem: &Problem, blueprint: &Blueprint) -> Moments {
-    let mut halves = [Moments::default(), Moments::default()];
-    let targets = parts(&problem.targets, &problem.predictions).into_iter().map(|part| (part, Role::ToPredict));
-    let labelled = parts(&problem.labelled, &problem.labels).into_iter().map(|part| (part, Role::Labelled));
+fn whole(problem: &Problem, sigma: Sigma, tolerance: f64, cells: usize) -> Option<TileGroup> {
+    TileGroup::whole(&census(problem, sigma, cells), &smoothing(problem, tolerance), 1 << 30)
+}
+
+/// The field of the moments of the first parts and of the others, joined; as if two machines had made them.
+fn field(problem: &Problem, group: &TileGroup) -> GroupField {
+    let mut halves = [GroupMoments::default(), GroupMoments::default()];
+    let targets = parts(&problem.targets, &problem.predictions).into_iter().map(|part| (part, TileRole::Home));
+    let labelled = parts(&problem.labelled, &problem.labels).into_iter().map(|part| (part, TileRole::Labelled));
     for (at, ((places, values), role)) in targets.chain(labelled).enumerate() {
-        halves[at % 2].add(blueprint, &places, role, &[&values]).unwrap();
+        halves[at % 2].add(group, 0, role, &SourceRows::new(&places, &[&values])).unwrap();
     }
     let [mut all, other] = halves;
     all.join(other).unwrap();
-    all
+    all.field(group).unwrap()
 }
 
-fn read(problem: &Problem, blueprint: &Blueprint, field: &Field) -> Vec<SmoothedTile> {
-    let part = |(places, values): (Places, Vec<f64>)| field.smooth(blueprint, 0.8, &places, &[&values]).unwrap();
+/// The rows to predict smoothed, part by part.
+fn smoothed(problem: &Problem, group: &TileGroup) -> Vec<SmoothedTile> {
+    let field = field(problem, group);
+    let part =
+        |(places, values): (Places, Vec<f64>)| field.smooth(group, 0.8, &SourceRows::new(&places, &[&values])).unwrap();
     parts(&problem.targets, &problem.predictions).into_iter().map(part).collect()
 }
 
@@ -51,11 +58,10 @@ fn read(problem: &Problem, blueprint: &Blueprint, field: &Field) -> Vec<Smoothed
 fn check(shape: Shape, space: Space, share: f64, tolerance: f64, cells: usize) -> bool {
     let problem = Problem::new(shape, space, 400, 9);
     let sigma = space.sigma(share);
-    let Some(blueprint) = blueprint(&problem, sigma, tolerance, cells) else { return false };
-    let whole = smoother(sigma, 0.8).label_weight(LABEL_WEIGHT).unwrap().tolerance(tolerance).unwrap();
-    let exact = problem.smooth(&whole, EngineKind::Exact);
-    let field = moments(&problem, &blueprint).field(&blueprint);
-    let found = read(&problem, &blueprint, &field);
+    let Some(group) = whole(&problem, sigma, tolerance, cells) else { return false };
+    let at_once = smoother(sigma, 0.8).label_weight(LABEL_WEIGHT).unwrap().tolerance(tolerance).unwrap();
+    let exact = problem.smooth(&at_once, EngineKind::Exact);
+    let found = smoothed(&problem, &group);
     let values = found.iter().flat_map(|part| all(&part.columns[0]));
     let bounds = found.iter().flat_map(|part| part.columns[0].error_bound.iter().copied());
     let mut rows = 0;
@@ -114,12 +120,10 @@ fn the_whole_sphere() {
         Problem { targets: places(700, 1), predictions: values(700), labelled: places(300, 5000), labels: values(300) };
     for (kilometres, tolerance) in [(100.0, 1e-6), (150.0, 1e-5), (250.0, 1e-3), (700.0, 1e-6), (2000.0, 1e-8)] {
         let sigma = Sigma::metres(1e3 * kilometres).unwrap();
-        let blueprint = blueprint(&problem, sigma, tolerance, Census::MOST_CELLS).expect("charts or patches");
-        let field = moments(&problem, &blueprint).field(&blueprint);
-        let whole = smoother(sigma, 0.8).label_weight(LABEL_WEIGHT).unwrap();
-        let exact = problem.smooth(&whole, EngineKind::Exact);
-        let found = read(&problem, &blueprint, &field);
-        let found: Vec<(f64, f64)> = found
+        let group = whole(&problem, sigma, tolerance, Census::MOST_CELLS).expect("charts or patches");
+        let at_once = smoother(sigma, 0.8).label_weight(LABEL_WEIGHT).unwrap();
+        let exact = problem.smooth(&at_once, EngineKind::Exact);
+        let found: Vec<(f64, f64)> = smoothed(&problem, &group)
             .iter()
             .flat_map(|part| all(&part.columns[0]).into_iter().zip(part.columns[0].error_bound.iter().copied()))
             .collect();
@@ -140,10 +144,9 @@ fn groups_do_not_touch() {
     let groups = |start: u32| (0..400).map(|row| 5 + (start + row) % 3).collect();
     problem.targets = problem.targets.with_groups(groups(0)).unwrap();
     problem.labelled = problem.labelled.with_groups(groups(1)).unwrap();
-    let blueprint = blueprint(&problem, sigma, 1e-6, Census::MOST_CELLS).unwrap();
-    let field = moments(&problem, &blueprint).field(&blueprint);
+    let group = whole(&problem, sigma, 1e-6, Census::MOST_CELLS).unwrap();
     let exact = problem.smooth(&smoother(sigma, 0.8).label_weight(LABEL_WEIGHT).unwrap(), EngineKind::Exact);
-    let found: Vec<f64> = read(&problem, &blueprint, &field).iter().flat_map(|part| all(&part.columns[0])).collect();
+    let found: Vec<f64> = smoothed(&problem, &group).iter().flat_map(|part| all(&part.columns[0])).collect();
     for (value, found) in all(&exact).into_iter().zip(found) {
         assert!((value - found).abs() <= 1e-6 * exact.range, "{value} and {found}");
     }
@@ -154,13 +157,14 @@ fn effective_sources_are_counted() {
     for space in [Space::Degrees, Space::Metres] {
         let (sigma, problem) = (space.sigma(0.3), Problem::new(Shape::Towns, space, 400, 4));
         let census = census(&problem, sigma, Census::MOST_CELLS);
-        let blueprint = blueprint(&problem, sigma, 1e-6, Census::MOST_CELLS).unwrap();
-        assert!(blueprint.clone().with_n_effective(&census, blueprint.bytes()).is_none(), "there is no room for more");
-        let blueprint = blueprint.with_n_effective(&census, 1 << 30).unwrap();
-        let field = moments(&problem, &blueprint).field(&blueprint);
+        let asked = smoothing(&problem, 1e-6);
+        let sums_alone = TileGroup::whole(&census, &asked, 1 << 30).unwrap();
+        let asked = SmoothingProblem { n_effective: true, ..asked };
+        assert!(TileGroup::whole(&census, &asked, sums_alone.bytes()).is_none(), "there is no room for more");
+        let group = TileGroup::whole(&census, &asked, 1 << 30).unwrap();
         let plan = smoother(sigma, 0.8).label_weight(LABEL_WEIGHT).unwrap().engine(EngineKind::Exact);
         let exact = plan.plan(&problem.targets, Some(&problem.labelled)).unwrap().n_effective().unwrap();
-        let found = read(&problem, &blueprint, &field).into_iter().flat_map(|part| part.n_effective.unwrap());
+        let found = smoothed(&problem, &group).into_iter().flat_map(|part| part.n_effective.unwrap());
         assert!(exact.iter().zip(found).all(|(exact, found)| (found / exact - 1.0).abs() < 1e-5));
     }
 }
@@ -168,11 +172,11 @@ fn effective_sources_are_counted() {
 #[test]
 fn rows_that_were_not_counted_are_an_error() {
     let problem = Problem::new(Shape::Uniform, Space::Degrees, 400, 3);
-    let blueprint = blueprint(&problem, Space::Degrees.sigma(0.3), 1e-6, Census::MOST_CELLS).unwrap();
-    let field = moments(&problem, &blueprint).field(&blueprint);
+    let group = whole(&problem, Space::Degrees.sigma(0.3), 1e-6, Census::MOST_CELLS).unwrap();
     let elsewhere = Places::lat_lon(vec![-20.0], vec![20.0]).unwrap();
-    let error = field.smooth(&blueprint, 1.0, &elsewhere, &[&[100.0]]).unwrap_err();
+    let error = field(&problem, &group).smooth(&group, 1.0, &SourceRows::new(&elsewhere, &[&[100.0]])).unwrap_err();
     assert!(error.to_string().contains("no row was counted"), "{error}");
-    assert!(Moments::default().add(&blueprint, &elsewhere, Role::ToPredict, &[]).is_err());
-    assert!(Moments::default().add(&blueprint, &elsewhere, Role::Labelled, &[&[f64::NAN]]).is_err());
+    let mut moments = GroupMoments::default();
+    assert!(moments.add(&group, 0, TileRole::Home, &SourceRows::new(&elsewhere, &[])).is_err());
+    assert!(moments.add(&group, 0, TileRole::Labelled, &SourceRows::new(&elsewhere, &[&[f64::NAN]])).is_err());
 }

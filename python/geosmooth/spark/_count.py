@@ -1,20 +1,19 @@
-"""The first pass: what there is to know of all rows before any is moved. Each task tells one tally, tallies are joined in a tree."""
+"""The first pass counts all rows before any is moved. Each task makes one tally, and tallies are joined in a tree."""
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from geosmooth._core import Census, Checksums
 from geosmooth.spark._rows import Batch, Columns, Floats
-from geosmooth.spark._tree import joined
+from geosmooth.spark._tree import joined, partials
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,7 +24,7 @@ NOTHING: Range = (float("inf"), float("-inf"))
 """The range of no values."""
 
 MOST_GROUPS = 4096
-"""Groups that are told apart by name on the driver; with more of them rows are smoothed in tiles, which need no list of all."""
+"""Groups that the driver lists by name. With more of them rows are smoothed in tiles, which need no list. Chosen, not measured."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Role:
 
 @dataclass
 class Tally:
-    """What some of the rows are like."""
+    """Counts, checksums and ranges of some of the rows."""
 
     censuses: list[Census]
     """Valid rows by place, with their checksums; one for each σ that is asked about."""
@@ -48,7 +47,7 @@ class Tally:
     scored: Checksums = field(default_factory=Checksums)
     """Rows with the truth that scores them."""
     invalid: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Rows that cannot take part, by frame and the first column that is to blame."""
+    """Rows that cannot take part, by frame and the first column that is invalid."""
     without_group: Counter[str] = field(default_factory=Counter)
     groups: set[str] = field(default_factory=set)
     """All groups, as far as they are few: with more than `MOST_GROUPS` some are missing."""
@@ -74,14 +73,11 @@ class Tally:
             self.widen(key(role.labelled, name), extent(values))
         if batch.truth is not None:
             self.widen(f"truth {role.columns.truth}", extent(batch.truth))
-        try:
-            rows = batch.hashed()
-            for census in self.censuses:
-                census.add(rows, role.labelled)
-            if batch.truth is not None:
-                self.scored.add(batch.with_truth(), False)
-        except ValueError as wrong:
-            self.problem = self.problem or f"{role.name}: {wrong}"
+        rows = batch.hashed()
+        for census in self.censuses:
+            census.add(rows, role.labelled)
+        if batch.truth is not None:
+            self.scored.add(batch.with_truth(), False)
 
     def blame(self, batch: Batch, valid: Any, role: Role) -> None:
         open_rows = ~valid
@@ -113,7 +109,7 @@ class Tally:
         labels = NOTHING if label is None else self.ranges.get(key(True, label), NOTHING)
         ranges = [self.ranges.get(key(False, name), NOTHING) for name in predictions]
         ranges = [(min(low, labels[0]), max(high, labels[1])) for low, high in ranges]
-        # Without a single row there is nothing to be wrong about.
+        # Without a single row any range will do.
         return [found if found[0] <= found[1] else (0.0, 0.0) for found in ranges]
 
     def truth(self, name: str) -> Range:
@@ -145,49 +141,19 @@ def key(labelled: bool, column: str) -> str:
 
 def count(frames: list[tuple[DataFrame, Role]], sigmas: list[str], axes: int) -> Tally:
     """Counts all rows of some frames. One row reaches the driver."""
-    tallies: DataFrame | None = None
-    for frame, role in frames:
-        counted = frame.mapInArrow(counter(role, sigmas, axes), SCHEMA)
-        tallies = counted if tallies is None else tallies.union(counted)
-    assert tallies is not None
-    return unpacked(joined(tallies, joiner(sigmas, axes), SCHEMA))
-
-
-SCHEMA = "tally binary"
-
-
-def packed(tally: Tally) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(tally)], pa.binary())], ["tally"])
-
-
-def unpacked(value: Any) -> Tally:
-    tally: Tally = pickle.loads(bytes(value))
+    nothing = partial(Tally.of_nothing, sigmas, axes)
+    tallies = (partials(frame, nothing, counter(role)) for frame, role in frames)
+    tally: Tally = joined(reduce(lambda first, second: first.union(second), tallies), nothing)
     return tally
 
 
-def counter(role: Role, sigmas: list[str], axes: int) -> Any:
-    """Makes one tally of all batches of a task."""
+def counter(role: Role) -> Callable[[Tally, Any], None]:
+    """Counts the rows of a batch."""
 
-    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tally = Tally.of_nothing(sigmas, axes)
-        for batch in batches:
-            try:
-                tally.add(Batch.of(batch, role.columns), role)
-            except ValueError as wrong:
-                tally.problem = tally.problem or f"{role.name}: {wrong}"
-        yield packed(tally)
+    def add(tally: Tally, batch: Any) -> None:
+        try:
+            tally.add(Batch.of(batch, role.columns), role)
+        except ValueError as wrong:
+            tally.problem = tally.problem or f"{role.name}: {wrong}"
 
-    return work
-
-
-def joiner(sigmas: list[str], axes: int) -> Any:
-    """Makes one tally of many."""
-
-    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tally = Tally.of_nothing(sigmas, axes)
-        for batch in batches:
-            for value in batch.column(0):
-                tally.join(unpacked(value.as_py()))
-        yield packed(tally)
-
-    return work
+    return add

@@ -8,17 +8,18 @@ from numpy.typing import NDArray
 
 from geosmooth.spark._rows import Batch, Columns
 
-TILE, TURN, LABELLED, HOME = (f"__geosmooth_{name}" for name in ("tile", "turn", "labelled", "home"))
+HOME, GUEST, LABELLED = range(3)
+"""What a row is in a tile, in the numbers of the core."""
+
+TILE, TURN, ROLE = (f"__geosmooth_{name}" for name in ("tile", "turn", "role"))
 """Columns of ours among those of the user."""
 
 
-def source_batch(
-    rows: Batch, tiles: NDArray[np.int32], home: NDArray[np.bool_], labelled: bool, width: int
-) -> pa.RecordBatch:
-    """Sources with their tile, in so many columns of values."""
+def source_batch(rows: Batch, tiles: NDArray[np.int32], roles: NDArray[np.uint8], width: int) -> pa.RecordBatch:
+    """Sources with their tile and their role there, in so many columns of values."""
     count = len(tiles)
     keys = pa.nulls(count, pa.string()) if rows.keys is None else rows.keys.cast(pa.string())
-    columns = {TILE: pa.array(tiles), LABELLED: pa.array(np.full(count, labelled)), HOME: pa.array(home), "key": keys}
+    columns = {TILE: pa.array(tiles), ROLE: pa.array(roles.astype(np.int8)), "key": keys}
     columns |= {f"a{k}": pa.array(axis) for k, axis in enumerate(rows.axes)}
     columns |= {f"v{k}": pa.nulls(count, pa.float64()) for k in range(width)}
     columns |= {f"v{k}": pa.array(values) for k, values in enumerate(rows.values)}
@@ -26,15 +27,13 @@ def source_batch(
 
 
 def split(sources: pa.Table, columns: Columns) -> list[Batch]:
-    """Rows to predict and labelled rows among what a tile needs."""
-    sources = sources.filter(sources.column(LABELLED).is_valid())
+    """What a tile needs, by role: rows at home, guests and labelled rows."""
+    sources = sources.filter(sources.column(ROLE).is_valid())
     axes, values = tuple(f"a{k}" for k in range(len(columns.axes))), tuple(f"v{k}" for k in range(len(columns.values)))
     group = None if columns.group is None else "key"
     if sources.num_rows == 0:
         keys = None if group is None else pa.array([], pa.large_string())
-        return [Batch([np.empty(0)] * len(axes), [np.empty(0)] * width, keys) for width in (len(values), 1)]
-    rows = Batch.of(sources, Columns(axes, values, group))
-    labelled = sources.column(LABELLED).to_numpy()
-    labels = rows.take(labelled)
-    return [rows.take(~labelled), Batch(labels.axes, labels.values[:1], labels.keys)]
-
+        return [Batch([np.empty(0)] * len(axes), [np.empty(0)] * width, keys) for width in (len(values), len(values), 1)]
+    rows, roles = Batch.of(sources, Columns(axes, values, group)), sources.column(ROLE).to_numpy()
+    home, guests, labels = (rows.take(roles == role) for role in (HOME, GUEST, LABELLED))
+    return [home, guests, Batch(labels.axes, labels.values[:1], labels.keys)]

@@ -1,8 +1,8 @@
-"""The second pass where σ is small against the whole: rows go to the tiles that need them, and each tile is smoothed by itself."""
+"""Smoothing in tiles, where σ is small against the whole: rows go to the tiles that need them, and each tile is smoothed by itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -13,36 +13,31 @@ from numpy.typing import NDArray
 
 from geosmooth._core import Census, Partition
 from geosmooth.spark._count import Range, Role
-from geosmooth.spark._tile_groups import FIELD, TileGroups
+from geosmooth.spark._moments import FIELD, TileGroups
 from geosmooth.spark._request import Problem, chosen, column
 from geosmooth.spark._results import Added
 from geosmooth.spark._rows import Batch, Columns, numbered
-from geosmooth.spark._sources import HOME, LABELLED, TILE, TURN, source_batch, split
+from geosmooth.spark._sources import HOME, ROLE, TILE, TURN, source_batch, split
 
 if TYPE_CHECKING:
     from geosmooth._core import TileSettings
     from pyspark.sql import DataFrame
 
 SHARE_OF_A_TILE = 0.5
-"""Part of a task's memory for a tile; the rest is for the rows as they come and go, and for engines whose needs are known only when they plan."""
+"""Part of a task's memory for a tile; the rest is for the rows as they come and go, and for engines whose needs are known only when they plan. Chosen, not measured."""
 
 FEWEST_ROWS = 50_000
-"""Rows to predict in a tile on average, below which tiles are not cut smaller for the sake of more tasks. A guess, not a measurement."""
+"""Rows to predict in a tile on average, below which tiles are not cut smaller for the sake of more tasks. Chosen, not measured."""
 
 MOST_COPIES = 1.5
-"""Rows in all tiles against rows that there are, beyond which more tiles move more than they share out."""
+"""Rows in all tiles for each row that there is, beyond which more tiles cost more than they share out. Chosen, not measured."""
 
 
 def cut(census: Census, settings: TileSettings, ranges: list[Range], tasks: int, tile_groups: bool) -> Partition:
     """Tiles that fit a task's memory, with tile groups where there are too many rows for that, and enough tiles to keep all tasks busy where that costs little."""
     memory = int(settings["memory"] * SHARE_OF_A_TILE)
-    weight, tolerance, certificate = settings["label_weight"], settings["tolerance"], settings["certificate"]
-
-    def tiles(memory: int) -> Partition:
-        return Partition(census, weight, tolerance, memory, len(ranges), certificate)
-
     try:
-        best = Partition.with_tile_groups(census, weight, tolerance, memory, ranges, certificate) if tile_groups else tiles(memory)
+        best = Partition(census, settings, ranges, memory, tile_groups)
     except MemoryError as short:
         reason = str(short).partition("\nhint: ")[0]
         raise MemoryError(f"{reason}\nhint: raise memory_per_task, choose a smaller sigma, or give fewer rows") from None
@@ -50,18 +45,13 @@ def cut(census: Census, settings: TileSettings, ranges: list[Range], tasks: int,
     while len(best.tiles) < tasks and to_predict >= 2 * FEWEST_ROWS * max(len(best.tiles), 1):
         memory //= 2
         try:
-            finer = tiles(memory)
+            finer = Partition(census, settings, ranges, memory, False)
         except MemoryError:
             break
-        if copies(finer) > MOST_COPIES * rows:
+        if finer.copies > MOST_COPIES * rows:
             break
         best = finer
     return best
-
-
-def copies(partition: Partition) -> int:
-    """Rows in all tiles, guests among them."""
-    return sum(sources for _, sources in partition.tiles)
 
 
 @dataclass(frozen=True)
@@ -71,7 +61,6 @@ class Tiles:
     problem: Problem
     partition: Partition
     settings: TileSettings
-    ranges: list[Range]
     groups: list[str]
     """All groups, where there are tile groups; their numbers are their places here."""
 
@@ -88,17 +77,19 @@ class Tiles:
         return home.groupBy(TILE).cogroup(self.sources(frames).groupBy(TILE)).applyInArrow(work, schema)
 
     def sources(self, frames: list[tuple[DataFrame, Role]]) -> DataFrame:
-        """What tiles need besides the rows at home: rows of their own, or the field of their crowd. Each has a line at least, so that a tile
+        """What tiles need besides the rows at home: rows of their own, or the field of their tile group. Each has a line at least, so that a tile
         whose rows are all gone is noticed too."""
-        width, schema = len(self.problem.predictions), self.source_schema()
-        partition = self.partition
-        near = together(frame.mapInArrow(guests(partition, role, width), schema) for frame, role in frames)
+        partition, width, schema = self.partition, len(self.problem.predictions), self.source_schema()
+
+        def wanted(which: Any) -> DataFrame:
+            return together(frame.mapInArrow(members(partition, role, width, which), schema) for frame, role in frames)
+
         every = self.problem.test.sparkSession.range(0, len(partition.tiles), 1, 1).selectExpr(f"cast(id as int) as {TILE}")
-        near = near.unionByName(every, allowMissingColumns=True)
+        alone = partition.tiles_alone
+        near = wanted(lambda tile, role: (role != HOME) & (tile < alone)).unionByName(every, allowMissingColumns=True)
         if not partition.tile_groups:
             return near
-        members = together(frame.mapInArrow(members_of_tile_groups(partition, role, width), schema) for frame, role in frames)
-        fields = TileGroups(partition, self.problem.role.columns, self.groups).fields(members)
+        fields = TileGroups(partition, self.problem.role.columns, self.groups).fields(wanted(lambda tile, role: tile >= alone))
         return near.unionByName(fields, allowMissingColumns=True)
 
     def smoothed(self, added: Added) -> DataFrame:
@@ -124,7 +115,7 @@ class Tiles:
     def source_schema(self) -> str:
         axes = [f"a{k} double" for k in range(self.problem.dimensions)]
         values = [f"v{k} double" for k in range(len(self.problem.predictions))]
-        return ", ".join([f"{TILE} int", f"{LABELLED} boolean", f"{HOME} boolean", "key string", *axes, *values])
+        return ", ".join([f"{TILE} int", f"{ROLE} tinyint", "key string", *axes, *values])
 
 
 def together(frames: Iterable[DataFrame]) -> DataFrame:
@@ -139,8 +130,8 @@ def at_home(partition: Partition, role: Role) -> Any:
         for batch in batches:
             rows = Batch.of(batch, role.columns)
             valid = np.flatnonzero(rows.valid())
-            row, tile, home = partition.memberships(rows.take(valid).hashed(), False, turns(batch, valid))
-            tiles = np.full(batch.num_rows, -1 - task(), dtype=np.int32)
+            row, tile, roles = partition.memberships(rows.take(valid).hashed(), False, turns(batch, valid))
+            tiles, home = np.full(batch.num_rows, -1 - task(), dtype=np.int32), roles == HOME
             tiles[valid[row[home]]] = tile[home]
             kept = batch.drop_columns([TURN]) if TURN in batch.schema.names else batch
             yield kept.append_column(TILE, pa.array(tiles))
@@ -148,34 +139,17 @@ def at_home(partition: Partition, role: Role) -> Any:
     return work
 
 
-def guests(partition: Partition, role: Role, width: int) -> Any:
-    """Rows as sources of tiles where they are not at home: labelled rows, and rows to predict of other tiles. Tile groups are not among these tiles."""
-    alone = tiles_alone(partition)
-    return visitors(partition, role, width, lambda tile, home: ~home & (tile < alone))
-
-
-def members_of_tile_groups(partition: Partition, role: Role, width: int) -> Any:
-    """Rows as sources of tile groups, those at home among them."""
-    alone = tiles_alone(partition)
-    return visitors(partition, role, width, lambda tile, home: tile >= alone)
-
-
-def tiles_alone(partition: Partition) -> int:
-    """Tiles that are in no tile group; they come first."""
-    return min((first for first, _ in partition.tile_groups), default=len(partition.tiles))
-
-
-def visitors(partition: Partition, role: Role, width: int, wanted: Any) -> Any:
-    """Rows with those of their tiles that are wanted. Labels have one value, and are sources of all columns."""
+def members(partition: Partition, role: Role, width: int, wanted: Callable[[Any, Any], Any]) -> Any:
+    """Rows as sources of those of their tiles that are wanted, by tile and role. Labels have one value, and are sources of all columns."""
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             rows = Batch.of(batch, role.columns)
             valid = np.flatnonzero(rows.valid())
             rows = rows.take(valid)
-            row, tile, home = partition.memberships(rows.hashed(), role.labelled, turns(batch, valid))
-            some = wanted(tile, home)
-            yield source_batch(rows.take(row[some]), tile[some], home[some], role.labelled, width)
+            row, tile, roles = partition.memberships(rows.hashed(), role.labelled, turns(batch, valid))
+            some = wanted(tile, roles)
+            yield source_batch(rows.take(row[some]), tile[some], roles[some], width)
 
     return work
 
@@ -197,18 +171,17 @@ def task() -> int:
 
 def smoother(tiles: Tiles, columns: Columns, finish: Any) -> Any:
     """Smooths one tile."""
-    partition, settings, ranges = tiles.partition, tiles.settings, tiles.ranges
-    tile_groups = TileGroups(partition, columns, tiles.groups)
+    partition, settings, tile_groups = tiles.partition, tiles.settings, TileGroups(tiles.partition, columns, tiles.groups)
 
     def work(key: tuple[Any, ...], home: pa.Table, sources: pa.Table) -> pa.Table:
         mine, tile = home.drop_columns([TILE]), key[0].as_py()
         if tile < 0:
             return finish(mine, None)
-        if (tile_group := tile_groups.of(tile)) is not None:
-            smoothed = tile_groups.smoothed(tile_group, tile, mine, sources.column(FIELD), settings["c"])
+        if (which := tile_groups.of(tile)) is not None:
+            smoothed = tile_groups.smoothed(which, tile, mine, sources.column(FIELD), settings["c"])
         else:
-            at_home, near, labelled = numbered([Batch.of(mine, columns), *split(sources, columns)])
-            smoothed = partition.smooth(settings, tile, (at_home, near, labelled), ranges)
+            at_home, near, labelled = numbered([Batch.of(mine, columns), *split(sources, columns)[1:]])
+            smoothed = partition.smooth(settings, tile, (at_home, near, labelled))
         return finish(mine, smoothed if mine.num_rows else None)
 
     return work

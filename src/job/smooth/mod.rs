@@ -9,7 +9,7 @@ mod results;
 mod streamed;
 
 use self::results::Bounds;
-use self::streamed::{LEAST_MEMORY, Shape, Streamed};
+use self::streamed::{LEAST_MEMORY, Streamed, StreamedRun};
 use super::caller::Caller;
 use super::data::{Data, Inputs};
 use super::machine::{self, Stopwatch};
@@ -191,9 +191,9 @@ impl Job<'_> {
         run.check_folder()?;
         let counted = run.count()?;
         let read = watch.lap();
-        let way = run.choose(&counted)?;
+        let strategy = run.choose(&counted)?;
         let plan = watch.lap();
-        let (results, shape) = run.smooth(&counted, &way)?;
+        let (results, streamed) = run.smooth(&counted, &strategy)?;
         // Before anything has its final name: this reads rows once more.
         let scores = run.scores(&results)?;
         let apply = watch.lap();
@@ -203,7 +203,7 @@ impl Job<'_> {
         output.map_or(Ok(()), |output| output.write_from(&inputs.test, &columns, &values)?.name())?;
         drop(writing);
         let seconds = Seconds { read, plan, apply, write: watch.lap(), total: watch.total() };
-        let choice = Choice { engine: engine.if_chosen(EngineKind::Fast), reason: way.reason() };
+        let choice = Choice { engine: engine.if_chosen(EngineKind::Fast), reason: strategy.reason() };
         let summary = Summary {
             engine: choice.engine.name(),
             sigma: &recipe.sigma,
@@ -216,7 +216,7 @@ impl Job<'_> {
                 test: inputs.test.rows(),
                 skipped: counted.skipped,
             },
-            streamed: Some(shape),
+            streamed: Some(streamed),
             seconds,
             error_bound: results.bounds.into(),
             findings: results.bounds.finding().into_iter().collect(),
@@ -314,7 +314,7 @@ struct Summary<'a> {
     rows: Rows,
     /// Where memory did not hold all rows.
     #[serde(skip_serializing_if = "Option::is_none")]
-    streamed: Option<Shape>,
+    streamed: Option<StreamedRun>,
     seconds: Seconds,
     error_bound: Bound,
     peak_memory_bytes: Option<u64>,
@@ -423,7 +423,7 @@ impl<'a> Summary<'a> {
         if let Some(Correct { sigma, shrink }) = &self.correct {
             lines.push(("correct", format!("errors of training rows spread first: sigma {sigma}, shrink {shrink}")));
         }
-        lines.extend(self.streamed.map(|shape| ("on disk", shape.for_people())));
+        lines.extend(self.streamed.map(|run| ("on disk", run.for_people())));
         let wanted = self.tolerance.map_or("cut by hand".to_owned(), |tolerance| format!("tolerance {tolerance:e}"));
         lines.push(("error", format!("at most {} of the range, proven ({wanted})", share(self.error_bound.max))));
         let Seconds { read, plan, apply, write, total } = self.seconds;

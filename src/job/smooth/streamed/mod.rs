@@ -1,12 +1,11 @@
-//! More rows than memory holds: they are read in parts and counted, then smoothed tile by tile or by what they add up to. What comes out goes to disk and
+//! Smooths more rows than memory holds: reads them in parts and counts them, then smooths them tile by tile or by their moments. Results go to disk and
 //! from there, in the order of the rows, into the output.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-mod crowds;
-mod moments;
+mod groups;
 mod tiles;
 
 use super::results::Results;
@@ -19,24 +18,31 @@ use crate::job::data::{Inputs, Reader};
 use crate::job::options::OnInvalid;
 use crate::job::recipe::Recipe;
 use crate::job::table::Table;
-use crate::partition::{Blueprint, Census, Checksums, Partition, Role, RowHashes};
+use crate::partition::{Census, Checksums, Partition, Role, SmoothingProblem, SourceRows, TileGroup};
 use crate::points::Places;
 use crate::report::number;
 use crate::score::ScoreTally;
 use crate::smoother::Smoother;
 
-/// Below this there is no point: buffers and counts alone take as much.
+/// Below this nothing is tried: buffers and counts alone take as much.
 pub(super) const LEAST_MEMORY: u64 = 64 << 20;
 
-/// Part of the memory for rows while they are read, and for what is about to go to disk.
+// How memory is shared out was chosen, not measured piece by piece. `tests/interop/test_streamed.py` holds runs to the limit, and
+// `benches/results/2026-11-18-memory-epyc-avx512.md` has their peaks.
+
+/// Part of the memory for rows while they are read.
 const SHARE_OF_A_PART: u64 = 8;
+/// Part of the memory for what is about to go to disk.
 const SHARE_OF_BUFFERS: u64 = 16;
 /// Part of the memory that the keys of groups may take.
 const SHARE_OF_KEYS: u64 = 3;
-/// Bytes of a row while it is read, laid on shelves or given back: a few columns, some of them twice; and for each prediction.
+/// Part of the memory for nodes of lattices. The rest is for rows while they are read.
+const SHARE_OF_NODES: u64 = 2;
+/// Bytes of a row while it is read, spilled or smoothed: a few columns, some of them twice.
 const BYTES_IN_A_PART: u64 = 240;
+/// Bytes of it for each prediction.
 const BYTES_OF_A_PREDICTION: u64 = 16;
-/// Memory for each cell that rows are counted in: what is worked out from them takes some five hundred bytes for each, beside all else.
+/// Memory for each cell that rows are counted in. Planning from them takes some five hundred bytes for each, beside all else.
 const MEMORY_PER_CELL: u64 = 1 << 11;
 /// Rows that are read at a time, whatever the memory.
 const MOST_IN_A_PART: u64 = 1 << 20;
@@ -62,27 +68,30 @@ pub(super) struct Counted {
     keys: u64,
 }
 
-/// How a streamed run went.
+/// How a run went.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(tag = "by", rename_all = "lowercase")]
-pub(super) enum Shape {
-    /// Tile by tile. Copies are the rows in all tiles, guests among them, next to the rows that there are; crowds are sets of tiles that were smoothed by
-    /// their moments.
-    Tiles { tiles: usize, crowds: usize, copies: f64, spilled_bytes: u64 },
+pub(super) enum StreamedRun {
+    /// Tile by tile. Copies are the rows in all tiles, guests among them, for each row that there is. Tile groups were smoothed by their moments.
+    Tiles { tiles: usize, tile_groups: usize, copies: f64, spilled_bytes: u64 },
     /// In two passes, with so many bytes of nodes between them.
     Moments { node_bytes: u64, spilled_bytes: u64 },
 }
 
-impl Shape {
+impl StreamedRun {
     pub(super) fn for_people(self) -> String {
         match self {
-            Self::Tiles { tiles, crowds, copies, spilled_bytes } => {
-                let crowded = match crowds {
+            Self::Tiles { tiles, tile_groups, copies, spilled_bytes } => {
+                let by_moments = match tile_groups {
                     0 => String::new(),
-                    1 => ", a crowd by its moments".to_owned(),
-                    _ => format!(", {} crowds by their moments", number(crowds)),
+                    1 => ", a tile group by its moments".to_owned(),
+                    _ => format!(", {} tile groups by their moments", number(tile_groups)),
                 };
-                format!("{} in {} tiles, {copies:.2} copies of each row{crowded}", bytes(spilled_bytes), number(tiles))
+                format!(
+                    "{} in {} tiles, {copies:.2} copies of each row{by_moments}",
+                    bytes(spilled_bytes),
+                    number(tiles)
+                )
             }
             Self::Moments { node_bytes, spilled_bytes } => {
                 format!("{} of results; nodes took {}", bytes(spilled_bytes), bytes(node_bytes))
@@ -92,12 +101,14 @@ impl Shape {
 }
 
 /// How a run is done.
-pub(super) enum Way {
+pub(super) enum Strategy {
+    /// In tiles, with rows on disk.
     Tiles(Partition),
-    Moments(Box<Blueprint>),
+    /// As one tile group of all rows, which stay in the input files.
+    Moments(Box<TileGroup>),
 }
 
-impl Way {
+impl Strategy {
     /// Why this engine, in a phrase.
     pub(super) fn reason(&self) -> &'static str {
         match self {
@@ -116,7 +127,7 @@ impl Streamed<'_> {
         let mut invalid: Option<Error> = None;
         // One reader for both, so that groups have the same numbers.
         let mut reader = self.args.data.reader_of(self.inputs, self.caller);
-        for role in [Role::ToPredict, Role::Labelled] {
+        for role in Role::ALL {
             self.each_part(role, &mut reader, &mut invalid, &*phase, |table, _| {
                 let counted = match &mut counted {
                     Some(counted) => counted,
@@ -199,21 +210,40 @@ impl Streamed<'_> {
     }
 
     /// Chooses how to do it: by moments where that is less work, or tiles would have everything in common.
-    pub(super) fn choose(&self, counted: &Counted) -> Result<Way, Error> {
-        match (self.blueprint(counted)?, self.cut(counted)) {
-            (Some(blueprint), Ok(partition)) if blueprint.multiplications() > partition.work() => {
-                Ok(Way::Tiles(partition))
+    pub(super) fn choose(&self, counted: &Counted) -> Result<Strategy, Error> {
+        let whole = TileGroup::whole(&counted.census, &self.problem(counted), self.memory / SHARE_OF_NODES);
+        match (whole, self.cut(counted)) {
+            (Some(whole), Ok(partition)) if whole.multiplications() > partition.work() => {
+                Ok(Strategy::Tiles(partition))
             }
-            (Some(blueprint), _) => Ok(Way::Moments(Box::new(blueprint))),
-            (None, partition) => partition.map(Way::Tiles),
+            (Some(whole), _) => Ok(Strategy::Moments(Box::new(whole))),
+            (None, partition) => partition.map(Strategy::Tiles),
+        }
+    }
+
+    fn problem(&self, counted: &Counted) -> SmoothingProblem {
+        let accuracy = self.args.kernel.accuracy();
+        SmoothingProblem {
+            label_weight: self.recipe.label_weight,
+            tolerance: accuracy.tolerance,
+            cutoff: accuracy.cutoff,
+            ranges: counted.ranges.clone(),
+            n_effective: self.args.certificate,
         }
     }
 
     /// Smooths all rows.
-    pub(super) fn smooth(&self, counted: &Counted, way: &Way) -> Result<(Results, Shape), Error> {
-        match way {
-            Way::Tiles(partition) => self.smooth_tiles(counted, partition),
-            Way::Moments(blueprint) => self.smooth_by_moments(counted, blueprint),
+    pub(super) fn smooth(&self, counted: &Counted, strategy: &Strategy) -> Result<(Results, StreamedRun), Error> {
+        match strategy {
+            Strategy::Tiles(partition) => self.smooth_tiles(counted, partition),
+            Strategy::Moments(whole) => {
+                let spilled_bytes = self.bytes_of_results(counted);
+                self.check_space(spilled_bytes)?;
+                let mut results = self.results()?;
+                let node_bytes =
+                    self.smooth_group(whole, |pass, work| self.each_in_files(counted, pass, work), &mut results)?;
+                Ok((results, StreamedRun::Moments { node_bytes, spilled_bytes }))
+            }
         }
     }
 
@@ -229,11 +259,11 @@ impl Streamed<'_> {
         for role in roles {
             let mut seen = Checksums::default();
             let work = |table: &Table, first: usize| {
-                seen.add(*role, &hashes(table));
+                seen.add(*role, &sources(table));
                 self.told_as_file(*role, work(table, first, *role))
             };
             self.each_part(*role, &mut reader, &mut invalid, progress, work)?;
-            // Somebody writes to the file.
+            // The file was written to meanwhile.
             invalid.take().map_or(Ok(()), Err)?;
             self.told_as_file(*role, seen.check_role(*role, &counted.census.checksums()))?;
         }
@@ -282,7 +312,7 @@ impl Streamed<'_> {
         }
     }
 
-    /// Says of which file rows are not those that were counted, though the system tells of no change.
+    /// Names the file whose rows are not those that were counted.
     fn told_as_file<T>(&self, role: Role, done: Result<T, Error>) -> Result<T, Error> {
         let Err(Error::Uncounted { .. } | Error::Changed { .. }) = done else { return done };
         let input = self.input(role).unwrap_or(&self.inputs.test);
@@ -325,10 +355,13 @@ impl Streamed<'_> {
     }
 }
 
-/// What rows are checked by.
-fn hashes(table: &Table) -> RowHashes<'_> {
-    let columns: Vec<&[f64]> = table.columns.iter().map(Vec::as_slice).collect();
-    RowHashes::of(&table.places, &columns)
+/// The rows of a table as sources.
+fn sources(table: &Table) -> SourceRows<'_> {
+    SourceRows::new(&table.places, &columns_of(&table.columns))
+}
+
+fn columns_of(columns: &[Vec<f64>]) -> Vec<&[f64]> {
+    columns.iter().map(Vec::as_slice).collect()
 }
 
 /// Adds so many rows to those that an error counts.
@@ -341,11 +374,8 @@ fn count_more(invalid: &mut Option<Error>, rows: usize) {
 impl Counted {
     fn add(&mut self, table: &Table, role: Role) -> Result<(), Error> {
         self.skipped += table.skipped();
-        self.census.add_hashed(&table.places, role, &hashes(table))?;
-        let range = |column: &Vec<f64>| {
-            column.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (x.min(low), x.max(high)))
-        };
-        let found: Vec<(f64, f64)> = table.columns.iter().map(range).collect();
+        self.census.add(role, &sources(table))?;
+        let found: Vec<(f64, f64)> = table.columns.iter().map(|column| range(column)).collect();
         for (k, (low, high)) in self.ranges.iter_mut().enumerate() {
             // Labels are sources of every column.
             let (lowest, highest) = found[if role == Role::Labelled { 0 } else { k }];
@@ -353,4 +383,9 @@ impl Counted {
         }
         Ok(())
     }
+}
+
+/// The lowest and the highest of some values.
+fn range(values: &[f64]) -> (f64, f64) {
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (x.min(low), x.max(high)))
 }
