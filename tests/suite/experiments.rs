@@ -59,8 +59,8 @@ fn smoothing_comes_close_to_the_bound_and_total_least_squares_closer() {
 
 #[test]
 fn results_depend_on_the_seed_alone() {
-    let [one, again, other] = [7, 7, 8]
-        .map(|seed| simulation(seed).iter().map(|line| line.smoothed.mean.to_bits()).collect::<Vec<_>>());
+    let [one, again, other] =
+        [7, 7, 8].map(|seed| simulation(seed).iter().map(|line| line.smoothed.mean.to_bits()).collect::<Vec<_>>());
     assert_eq!(one, again);
     assert_ne!(one, other);
 }
@@ -128,7 +128,8 @@ fn each_size_is_a_housing_experiment_and_smoothing_gains_at_each() {
         let expected = Housing { rows: size.rows, trials, seed }.run(&homes, &()).unwrap();
         for (model, expected) in size.models.iter().zip(&expected) {
             assert_eq!((model.model, model.trials.len()), (expected.model, trials));
-            let [found, expected] = [model, expected].map(|one| one.ways.iter().map(|way| way.score).collect::<Vec<_>>());
+            let [found, expected] =
+                [model, expected].map(|one| one.ways.iter().map(|way| way.score).collect::<Vec<_>>());
             assert_eq!(found, expected, "{} rows, {:?}", size.rows, model.model);
         }
         let ridge = &size.models[0];
