@@ -1,6 +1,6 @@
-//! The three engines, `exact`, `sparse` and `fast`, over the number of rows and σ, on a seeded country of towns.
+//! The three engines, `exact`, `sparse` and `fast`, by the number of rows and σ, on a random country of towns with a fixed seed.
 //!
-//! `cargo bench` prints the time of plan and apply together; `benches/side_by_side.py` compares with other programs.
+//! `cargo bench` prints the time of plan and apply together; `benches/side_by_side.py` compares geosmooth with other programs.
 
 use divan::{Bencher, black_box};
 use geosmooth::engine::EngineKind;
@@ -10,7 +10,7 @@ fn main() {
     divan::main();
 }
 
-/// Towns of different sizes with thinning outskirts, about 50 degrees across, and values.
+/// Towns of different sizes, with density falling towards their outskirts, in an area of about 50 degrees; and values.
 struct Country {
     places: Places,
     values: Vec<f64>,
@@ -25,7 +25,7 @@ impl Country {
         };
         let centres: Vec<(f64, f64)> = (0..400).map(|_| (26.0 + 22.0 * unit(), -123.0 + 53.0 * unit())).collect();
         let mut house = || {
-            // The cube of a uniform number picks large towns more often than small ones.
+            // The cube of a uniform number selects large towns more often than small ones.
             let (latitude, longitude) = centres[(400.0 * unit().powi(3)) as usize];
             let (distance, angle) = (-0.15 * (1.0 - unit()).ln(), std::f64::consts::TAU * unit());
             (latitude + distance * angle.sin(), longitude + distance * angle.cos(), unit())

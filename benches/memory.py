@@ -1,4 +1,4 @@
-"""Peak memory of the command under --memory-limit, for kinds of rows that once went beyond it: a Markdown table.
+"""Peak memory of the command under --memory-limit, for kinds of rows that once exceeded it, as a Markdown table.
 
 usage: memory.py DIR [--binary target/release/geosmooth] [--limits 64,100,200,400,1024] [--only KIND,…]
 
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 ROWS, LABELLED = 1_000_000, 250_000
-# What the program itself holds, which the limit does not count.
+# Memory of the program itself, which the limit does not include.
 SLACK = 30
 MIB = 1 << 20
 
@@ -79,7 +79,7 @@ def make(folder):
 
 
 def run(binary, folder, arguments, limit):
-    """What became of a run, and its peak memory in MiB."""
+    """The outcome of a run, and its peak memory in MiB."""
     command = [binary, "smooth", *arguments, "--c", "0.5", "-o", "out.parquet", "--overwrite", "--json"]
     command += ["--memory-limit", f"{limit}MiB"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -106,7 +106,7 @@ def main():
     if args.make:
         return make(args.folder)
     if not (args.folder / "wide.parquet").exists():
-        # In a process of its own: what this one holds counts as held by those that it starts.
+        # In a separate process: the memory of this process counts for those that it starts.
         subprocess.run([sys.executable, __file__, args.folder, "--make"], check=True)
     binary, limits = Path(args.binary).resolve(), [int(limit) for limit in args.limits.split(",")]
     kinds = args.only.split(";") if args.only else KINDS

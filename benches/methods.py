@@ -42,7 +42,7 @@ PAPER = {"kernel": 20.6, "gpr": 1336.1, "laprls": 1683.6, "p-es": 27.0, "hem": 8
 
 
 def country(folder, n):
-    """Train, validation and holdout rows; features are made from a generator of their own."""
+    """Train, validation and holdout rows; features come from a separate random generator."""
     make_data.main(str(folder), n, 2 * n)
     rng = np.random.default_rng(23)
 
@@ -68,7 +68,7 @@ def methods(folder, *flags):
 
 
 def one(folder, method, **grids):
-    """Holdout score and CPU seconds of one setting: tuned on validation (there is nothing to tune) and scored."""
+    """Holdout score and CPU seconds of one setting, with a validation of that single setting."""
     flags = [part for name, value in grids.items() for part in (f"--{name}-grid", value)]
     start = spent_by_children()
     found = methods(folder, "--methods", method, "--threads", 1, *flags)["methods"][0]

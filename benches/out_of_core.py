@@ -43,7 +43,7 @@ def towns(n, rng, cities=400):
 
 
 def write(path, rows, seed):
-    """A file of so many rows, a chunk at a time: making it takes no more memory than reading it."""
+    """Writes a file of this many rows in chunks, so that it takes little memory."""
     writer = None
     for chunk, start in enumerate(range(0, rows, CHUNK)):
         n, rng = min(CHUNK, rows - start), np.random.default_rng([seed, chunk])

@@ -1,4 +1,4 @@
-"""What Python adds to the Rust core: 304,000 + 304,000 rows from polars and back, against plan and apply alone.
+"""The overhead of Python over the Rust core: 304,000 + 304,000 rows from polars and back, against plan and apply alone.
 
     make wheel test-python
     target/python-venv/bin/python benches/python_overhead.py [ROUNDS]
@@ -33,7 +33,7 @@ def main(rounds=7):
     with tempfile.TemporaryDirectory() as folder:
         make_data.main(folder, ROWS, ROWS)
         test, train = (pl.read_parquet(Path(folder) / f"{name}.parquet") for name in ("test", "train"))
-    # Rows to predict have no label: scoring them is not what is measured.
+    # Rows to predict have no label: scoring is not measured here.
     test = test.drop("price")
     seconds = {sigma: [] for sigma in SIGMAS}
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""What smoothing costs at sizes that cannot be run here: a model fitted to runs, checked on others, and asked about many more rows.
+"""A cost model for sizes that cannot be run here: fitted to some runs, checked on others, and extrapolated to many more rows.
 
     make python-venv && target/python-venv/bin/pip install -r benches/requirements.txt
     target/python-venv/bin/python benches/scale_model.py > benches/results/DATE-scale-model-CPU.md
@@ -48,7 +48,7 @@ MULTIPLICATIONS_PER_COPY = 4000
 
 
 def census(folder, sigma):
-    """The rows of a folder, counted."""
+    """The census of the rows of a folder."""
     counted, ranges = _core.Census(sigma, 2), []
     for name, column, labelled in (("test.parquet", "predicted", False), ("train.parquet", "price", True)):
         for batch in pq.ParquetFile(folder / name).iter_batches(1 << 20, columns=["latitude", "longitude", column]):
@@ -60,14 +60,14 @@ def census(folder, sigma):
 
 
 def grown(counted, rows):
-    """A census of at least so many rows of each kind, with the same places: joined with itself again and again."""
+    """A census of at least this many rows of each kind, with the same places: joined with itself repeatedly."""
     while counted.rows[0] < rows:
         counted.join(pickle.loads(pickle.dumps(counted)))
     return counted
 
 
 def chosen(counted, values, memory, most_cells=math.inf):
-    """The way that is chosen: its name, tiles, crowds, rows in all of them, and multiplications; or what is in the way."""
+    """The chosen plan: its name, tiles, tile groups, rows in all of them, and multiplications; or the reason why there is none."""
     few = counted.occupied <= most_cells
     blueprint = _core.Blueprint.laid_out(counted, 1.0, TOLERANCE, [values], False, memory) if few else None
     try:
@@ -83,7 +83,7 @@ def chosen(counted, values, memory, most_cells=math.inf):
 
 
 def run(folder, rows, sigma):
-    """Processor seconds of a run beyond memory, and its own report."""
+    """CPU seconds of an out-of-core run, and its report."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     limit = max(LEAST_LIMIT, 2 * rows * LIMIT_PER_ROW)
     command = [BINARY, "smooth", "--train", folder / "train.parquet", "--test", folder / "test.parquet", "--label", "price", "--prediction", "predicted",
@@ -99,7 +99,7 @@ def features(rows, sigma, way):
 
 
 def data(folder, rows):
-    """The folder of a set of so many rows of each kind, made if it is not there."""
+    """The folder of a data set with this many rows of each kind; created if it does not exist."""
     where = folder / str(rows)
     where.mkdir(exist_ok=True)
     for seed, name in enumerate(("train.parquet", "test.parquet")):
@@ -109,7 +109,7 @@ def data(folder, rows):
 
 
 def measure(folder, runs):
-    """For each run its rows and σ, the way, what the model sees of it, and its seconds."""
+    """For each run its rows and σ, the plan, the inputs of the model, and its seconds."""
     measured = []
     for rows in sorted({rows for rows, _ in runs}):
         where = data(folder, rows)
@@ -123,7 +123,7 @@ def measure(folder, runs):
 
 
 def fitted(measured):
-    """Coefficients, none negative, that are best relative to each run's seconds."""
+    """Non-negative coefficients with the least squared relative error in seconds."""
     table = np.array([features(rows, sigma, way) for rows, sigma, way, _, _ in measured], float)
     seconds = np.array([seconds for *_, seconds in measured])
     table /= seconds[:, None]
@@ -162,7 +162,7 @@ def table_of_plans(folder, coefficients):
 
 
 def planned(rows, sigma, memory, way, coefficients):
-    """A line of the table."""
+    """One line of the table."""
     line = f"| {rows:.1e} | {sigma} | {memory >> 30} GiB |"
     if way["way"] == "refused":
         return f"{line} refused: {way['why']} | | | | | |"
@@ -173,7 +173,7 @@ def planned(rows, sigma, memory, way, coefficients):
 
 
 def fit_and_check(folder):
-    """Coefficients, and how good they are."""
+    """The coefficients and their errors."""
     fit, held_out = measure(folder, FIT), measure(folder, HELD_OUT)
     coefficients = fitted(fit)
     a, b, on_sphere, m = coefficients

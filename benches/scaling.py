@@ -67,7 +67,7 @@ def plot(series, path):
     from matplotlib import pyplot
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    # Words stay words: a small file that can be searched. The salt keeps its bytes the same for the same numbers.
+    # Text stays text: the file is small and can be searched. The fixed salt makes its bytes reproducible.
     pyplot.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "geosmooth", "font.family": "sans-serif"})
     figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
     sizes = [rows for rows, *_ in next(iter(series.values()))]

@@ -1,4 +1,4 @@
-"""geosmooth beside what a user would run instead, in one run on one machine, as a Markdown report.
+"""geosmooth and the alternatives that a user might run, side by side on one machine, as a Markdown report.
 
     cargo build --release
     python -m venv target/bench-venv && target/bench-venv/bin/pip install -r benches/requirements.txt
@@ -37,7 +37,7 @@ SMALL, LARGE = 20_000, 304_000
 PEERS = {
     "numba_dense": peers.numba_dense,
     "scipy_ckdtree": peers.scipy_ckdtree,
-    # Ten times finer than our tolerance: FINUFFT's eps holds for the sums, not for their quotient.
+    # Ten times smaller than our tolerance: FINUFFT's eps holds for the sums, not for their quotient.
     "finufft, eps 1e-7": partial(peers.finufft, eps=1e-7),
 }
 
@@ -50,7 +50,7 @@ def data(folder, rows):
 
 
 def geosmooth(where, sigma, *more):
-    """One run of the real binary: its own report, and the smoothed column."""
+    """One run of the binary: its report, and the smoothed column."""
     out = where / "smoothed.parquet"
     files = ["--train", where / "train.parquet", "--test", where / "test.parquet"]
     command = [BINARY, "smooth", *files, *COLUMNS, "--sigma", sigma, "--c", "1", "--json", "--overwrite", "-o", out, *more]
@@ -63,7 +63,7 @@ def plan_and_apply(report):
 
 
 def engines_against_peer(where, names, peer, sigma, runs):
-    """Fastest seconds of the peer, and of each engine, with its distance from the peer's result and its memory."""
+    """The fastest seconds of the alternative and of each engine, with the difference from the alternative's result and the memory."""
     tt, y, te, p = peers.load(where)
     function = PEERS[peer]
     function(tt[:100], y[:100], te[:100], p[:100], sigma)  # importing and compiling do not count
@@ -94,7 +94,7 @@ def engines(small, large, runs):
 
 
 def metres_and_degrees(where, runs):
-    """What the sphere costs: `fast` at sigmas that reach about as far in both units."""
+    """The cost of the sphere: `fast` with about equal sigmas in metres and in degrees."""
     print("| rows | σ | seconds | σ | seconds | metres / degrees |")
     print("| --- | --- | ---: | --- | ---: | ---: |")
     rows = f"{int(where.name):,} + {int(where.name):,}"
@@ -108,7 +108,7 @@ def files(folder, runs):
     where = data(folder, 2_000_000)
     ours, theirs = [], []
     for _ in range(runs):
-        # A tiny sigma: hardly any neighbours, so that the files are what takes the time.
+        # A tiny sigma with hardly any neighbours, so that reading and writing files dominates.
         report, _ = geosmooth(where, "1m", "--engine", "sparse")
         ours.append(report["seconds"]["read"] + report["seconds"]["write"])
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Spark beside the command, and beside the job that people write on Spark today, on the same Parquet files.
+"""Spark, the command, and a typical Spark job without geosmooth, on the same Parquet files.
 
     make wheel python-venv && cargo build --release
     target/python-venv/bin/python benches/spark.py [ROWS] [ROWS_OF_THE_PLAIN_JOB]
@@ -61,7 +61,7 @@ def command(folder, sigma):
 
 
 def on_spark(frames, sigma, folder):
-    """Seconds of each phase: reading alone, counting, everything."""
+    """Seconds for reading alone, for counting, and in total."""
     import geosmooth.spark
 
     smoothed = []
@@ -74,7 +74,7 @@ def on_spark(frames, sigma, folder):
 
 
 def plain_job(test, train, sigma):
-    """What people write today: a join on cells, a distance in a pandas UDF, a weighted average."""
+    """A typical Spark job: a join on cells, a distance in a pandas UDF, a weighted average."""
     import pandas as pd
     from pyspark.sql import functions as f
 
@@ -86,7 +86,7 @@ def plain_job(test, train, sigma):
         return pd.Series(np.where(distance <= CUTOFF * sigma, np.exp(-0.5 * (distance / sigma) ** 2), 0.0))
 
     side = CUTOFF * sigma / METRES_PER_DEGREE
-    # Degrees of longitude are shorter in the north: cells are as wide as they must be at 50°.
+    # Degrees of longitude get shorter towards the poles: cells are as wide as needed at 50°.
     wide = side / np.cos(np.radians(50))
     cells = [f.floor(f.col("latitude") / side).alias("i"), f.floor(f.col("longitude") / wide).alias("j")]
     around = f.explode(f.array(*(f.lit(k) for k in range(9))))
@@ -103,7 +103,7 @@ def plain_job(test, train, sigma):
 
 
 def write(spark, folder, rows):
-    """Rows as eight files each, as they lie on shared storage."""
+    """The rows in eight files each, as on shared storage."""
     make_data.main(folder, rows, rows)
     frames = []
     for name in ("test", "train"):

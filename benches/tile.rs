@@ -1,14 +1,14 @@
-//! How many pairs a second the direct tile of the `exact` engine sums on one core, on each instruction set, beside what
-//! the core could do at most.
+//! Pairs per second that the direct tile of the `exact` engine sums on one core, for each instruction set, compared with the
+//! peak of the core.
 //!
 //! ```sh
 //! cargo bench --bench tile
 //! ```
 //!
-//! One process for each instruction set, as that is chosen once (`GEOSMOOTH_SIMD`). The limit is measured too: how many
-//! fused multiply-adds on independent registers the core makes a second (plain: two instructions on two numbers a cycle), divided
-//! by the operations that one pair needs. Whatever else a pair needs, integer instructions, comparisons, loads
-//! and stores, is not in the limit: on other ports it costs nothing, on the same ones it keeps the tile below the limit.
+//! Each instruction set is measured in its own process, since a process chooses it once (`GEOSMOOTH_SIMD`). The limit is
+//! measured, too: the rate of fused multiply-adds on independent registers (for `plain`, two instructions on two numbers per
+//! cycle), divided by the operations of one pair. Integer instructions, comparisons, loads and stores are not included in the
+//! limit: on other ports they cost nothing, on the same ports they keep the tile below the limit.
 
 use std::hint::black_box;
 use std::process::Command;
@@ -18,16 +18,15 @@ use geosmooth::engine::EngineKind;
 use geosmooth::{Places, Sigma, Smoother};
 use pulp::{Arch, Simd, WithSimd};
 
-/// Targets, and as many sources.
+/// The number of targets, and of sources.
 const ROWS: usize = 16_384;
 const RUNS: usize = 7;
 
-/// Arithmetic on floating-point registers for one pair in the plane with one column of values: two differences, a square,
-/// a fused square, the scale and the shift; the power of two with three sums, a square and eleven steps of its
-/// polynomial; mass and value.
+/// Floating-point operations for one pair in the plane with one column of values: two differences, a square, a fused square,
+/// the scale and the shift; the power of two with three sums, a square and eleven steps of its polynomial; mass and value.
 const FUSED: u32 = 1 + 11 + 2;
 const UNFUSED: u32 = 2 + 1 + 2 + 3 + 1;
-/// What a core does in a cycle without AVX, taken from its design rather than measured: two instructions on two numbers each.
+/// Operations per cycle without AVX: two instructions on two numbers each, from the design of current cores, not measured.
 const PLAIN_PER_CYCLE: f64 = 4.0;
 
 fn main() {
@@ -45,13 +44,13 @@ fn main() {
     }
 }
 
-/// One line of the table, unless this CPU does not have the instruction set.
+/// Prints one line of the table, if this CPU has the instruction set.
 fn measure(name: &str) {
     let Some(arch) = arch(name) else { return };
     let plain = matches!(arch, Arch::Scalar);
     let (clock, pairs) = (clock(), pairs_per_second());
     let peak = if plain { PLAIN_PER_CYCLE * clock } else { arch.dispatch(Peak) };
-    // Without the fused instruction it is two.
+    // Without fused multiply-add, it takes two operations.
     let operations = if plain { UNFUSED + 2 * FUSED } else { UNFUSED + FUSED };
     let limit = peak / f64::from(operations);
     println!(
@@ -85,8 +84,8 @@ fn fastest(mut work: impl FnMut()) -> f64 {
     (0..RUNS).map(time).fold(f64::INFINITY, f64::min)
 }
 
-/// Cycles a second: an exclusive or and an integer multiplication that wait for each other take four cycles on every x86 of
-/// these days. Multiplications alone would be joined by the compiler.
+/// Cycles per second: a dependent exclusive-or and integer multiplication take four cycles on current x86 CPUs. The compiler
+/// would combine multiplications alone.
 fn clock() -> f64 {
     const CHAIN: u32 = 30_000_000;
     let seconds = fastest(|| {
@@ -97,7 +96,7 @@ fn clock() -> f64 {
     4.0 * f64::from(CHAIN) / seconds
 }
 
-/// All pairs of places that all reach each other, on one thread; laying them out is a thousandth of it.
+/// The rate for all pairs of places, all within reach of each other, on one thread. The layout takes a thousandth of the time.
 fn pairs_per_second() -> f64 {
     let axis = |factor: f64| (0..ROWS).map(|i| (i as f64 * factor).fract()).collect::<Vec<f64>>();
     let places = Places::index(vec![axis(0.754_877_666), axis(0.569_840_291)]).expect("finite places");
@@ -114,7 +113,7 @@ fn pairs_per_second() -> f64 {
     (ROWS * ROWS) as f64 / seconds
 }
 
-/// Multiply-adds on floating-point numbers a second, in registers that need not wait for each other.
+/// The rate of floating-point multiply-adds per second, in independent registers.
 struct Peak;
 
 impl WithSimd for Peak {
@@ -123,12 +122,12 @@ impl WithSimd for Peak {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
         const ROUNDS: usize = 4_000_000;
-        /// Latency times instructions a cycle, and some to spare.
+        /// Latency times instructions per cycle (4 · 2), and four to spare.
         const REGISTERS: usize = 12;
         let (factor, term) = (simd.splat_f64s(black_box(0.5)), simd.splat_f64s(black_box(1.0)));
         let mut sums = [term; REGISTERS];
         let mut seconds = f64::INFINITY;
-        // No closure: it would not be compiled for the instruction set.
+        // Not in a closure, which would not be compiled for the instruction set.
         for _ in 0..RUNS {
             let start = Instant::now();
             for _ in 0..ROUNDS {

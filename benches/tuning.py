@@ -1,4 +1,4 @@
-"""Tuning on the sample and on the workload of the paper's Table 2, beside the same in numpy, as a Markdown report.
+"""Tuning on the sample and on the workload of the paper's Table 2, compared with numpy, as a Markdown report.
 
     cargo build --release
     target/bench-venv/bin/python benches/tuning.py > benches/results/DATE-tuning-CPU.md
@@ -44,7 +44,7 @@ def geosmooth(subcommand, *arguments):
 
 
 def fastest(work):
-    """The shortest of several runs, and what the last gave."""
+    """The shortest time of several runs, and the result of the last."""
     seconds = []
     for _ in range(RUNS):
         start = time.perf_counter()

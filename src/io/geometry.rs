@@ -1,14 +1,14 @@
 //! Finds and reads the coordinates: named columns, `GeoParquet` or `GeoArrow` points, or index columns.
 
-use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::{DataType, Field, Fields, Float64Type};
-use geo_traits::{CoordTrait, GeometryTrait, GeometryType, PointTrait};
+use arrow::array::ArrayRef;
+use arrow::datatypes::{DataType, Field, Fields};
 use serde_json::Value;
 
 use super::budget::Reservation;
 use super::input::{Input, type_name};
 use super::json::parse_json;
 use super::origin::Origin;
+use super::point_column::Points;
 use super::read::Numbers;
 use super::shortened;
 use crate::error::Error;
@@ -165,7 +165,7 @@ impl Input {
 
     fn points(&self, column: &str, encoding: Option<Encoding>) -> Result<CoordinateColumns, Error> {
         let (root, field) = self.column(column)?;
-        let mut points = Points { first_row: self.first_row(), ..Points::default() };
+        let mut points = Points::starting_at(self.first_row());
         match field.data_type() {
             DataType::Binary | DataType::LargeBinary | DataType::BinaryView if encoding != Some(Encoding::Point) => {
                 let read = self.arrays(&[root], &[], as_binary)?;
@@ -278,78 +278,4 @@ fn plain(value: &Value) -> String {
 
 fn as_binary(array: &ArrayRef) -> Result<ArrayRef, parquet::errors::ParquetError> {
     Ok(arrow::compute::cast(array, &DataType::LargeBinary)?)
-}
-
-/// Collects points while they are read: x is longitude, y is latitude.
-#[derive(Default)]
-struct Points {
-    x: Vec<f64>,
-    y: Vec<f64>,
-    /// Number of the first row, for messages.
-    first_row: usize,
-    first_null: Option<usize>,
-    has_z: bool,
-}
-
-impl Points {
-    /// Allocates memory for all rows of an input.
-    fn make_room(&mut self, input: &Input) -> Result<(), Error> {
-        let rows = input.rows();
-        input.budget.take(16 * rows as u64, || input.reading())?.keep(u64::MAX);
-        self.x.reserve_exact(rows);
-        self.y.reserve_exact(rows);
-        Ok(())
-    }
-
-    fn add_wkb(&mut self, array: &ArrayRef) -> Result<(), String> {
-        for bytes in array.as_binary::<i64>() {
-            let point = bytes.map(|bytes| self.parse(bytes)).transpose()?;
-            self.push(point.flatten());
-        }
-        Ok(())
-    }
-
-    /// Parses one WKB geometry; `None` for an empty point.
-    fn parse(&mut self, bytes: &[u8]) -> Result<Option<(f64, f64)>, String> {
-        let row = self.first_row + self.x.len();
-        let geometry =
-            wkb::reader::read_wkb(bytes).map_err(|error| format!("is not valid WKB at row {row}: {error}"))?;
-        let GeometryType::Point(point) = geometry.as_type() else {
-            return Err(format!("holds a geometry that is not a point at row {row}"));
-        };
-        self.has_z |= point.dim().size() > 2;
-        Ok(point.coord().map(|coord| (coord.x(), coord.y())))
-    }
-
-    fn add_struct(&mut self, array: &ArrayRef) -> Result<(), String> {
-        let points = array.as_struct();
-        let [Some(x), Some(y)] = ["x", "y"].map(|name| points.column_by_name(name)?.as_primitive_opt::<Float64Type>())
-        else {
-            return Err("has points whose x and y are not doubles".to_owned());
-        };
-        for row in 0..points.len() {
-            let valid = points.is_valid(row) && x.is_valid(row) && y.is_valid(row);
-            self.push(valid.then(|| (x.value(row), y.value(row))));
-        }
-        Ok(())
-    }
-
-    fn push(&mut self, point: Option<(f64, f64)>) {
-        if point.is_none() {
-            self.first_null.get_or_insert(self.x.len());
-        }
-        let (x, y) = point.unwrap_or((f64::NAN, f64::NAN));
-        self.x.push(x);
-        self.y.push(y);
-    }
-
-    fn into_columns(self, column: &str) -> CoordinateColumns {
-        let axes = [self.y, self.x];
-        let axes = axes.map(|values| Numbers { name: column.to_owned(), values, first_null: self.first_null });
-        CoordinateColumns {
-            axes: axes.into(),
-            is_index: false,
-            note: self.has_z.then(|| format!("the z values of '{}' are ignored", shortened(column, 80))),
-        }
-    }
 }

@@ -17,6 +17,7 @@ mod origin;
 mod output;
 mod parts;
 mod permissions;
+mod point_column;
 mod read;
 mod spill;
 mod temporary;

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::mixing::Mixing;
 use super::trials::Trials;
-use super::{Point, SEARCH_TOLERANCE, Trial, Tried, Tuner};
+use super::{Point, SEARCH_TOLERANCE, SearchResult, Trial, Tuner};
 use crate::correct::Correction;
 use crate::engine::Progress;
 use crate::error::Error;
@@ -52,7 +52,7 @@ impl Tuner {
         sigmas: &[Sigma],
         label_weights: &[f64],
         progress: &dyn Progress,
-    ) -> Result<Tried, Error> {
+    ) -> Result<SearchResult, Error> {
         let columns: Vec<&[f64]> = trials.predictions.iter().map(Vec::as_slice).collect();
         let mut tried = Vec::new();
         progress.start(sigmas.len() as u64);
@@ -70,7 +70,7 @@ impl Tuner {
         }
         let smallest = sigmas.iter().map(|sigma| sigma.value()).fold(f64::INFINITY, f64::min);
         let largest = sigmas.iter().map(|sigma| sigma.value()).fold(0.0, f64::max);
-        Ok(Tried { points: tried, sigmas: (smallest, largest) })
+        Ok(SearchResult { points: tried, sigmas: (smallest, largest) })
     }
 
     /// The points at one σ and label weight: one for each listed c, or the best c.

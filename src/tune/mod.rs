@@ -212,7 +212,7 @@ impl Tuner {
     }
 
     /// Chooses among all points that were tried, and compares the result with the unsmoothed predictions.
-    fn conclude(&self, trials: &Trials, unsmoothed: Point, outcome: Tried) -> Result<Tuned, Error> {
+    fn conclude(&self, trials: &Trials, unsmoothed: Point, outcome: SearchResult) -> Result<Tuned, Error> {
         let plain = self.best_of(outcome.points.iter().filter(|point| point.correction.is_none()));
         let (mut best, mut values) = self.rescored(trials, plain.unwrap_or(unsmoothed))?;
         if let Some(corrected) = self.best_of(outcome.points.iter().filter(|point| point.correction.is_some())) {
@@ -240,7 +240,7 @@ impl Tuner {
         Ok((Point { score: self.score(&values, &trials.truth), ..point }, values))
     }
 
-    fn warnings(&self, best: &Point, outcome: &Tried, gain: Gain) -> Vec<Warning> {
+    fn warnings(&self, best: &Point, outcome: &SearchResult, gain: Gain) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let (smallest, largest) = outcome.sigmas;
         if best.c > 0.0 && smallest < largest {
@@ -288,7 +288,7 @@ pub(crate) const SEARCH_TOLERANCE: f64 = 1e-4;
 const EDGE: f64 = 1.02;
 
 /// All points that a grid or a search tried, with the smallest and the largest σ.
-struct Tried {
+struct SearchResult {
     points: Vec<Point>,
     sigmas: (f64, f64),
 }

@@ -1,4 +1,4 @@
-"""Opens pages in headless Chromium, spoken to over a pipe with its DevTools protocol: no driver, no library, no port."""
+"""Opens pages in headless Chromium, over a pipe with the DevTools protocol: needs no driver, no library and no port."""
 
 import base64
 import json
@@ -21,20 +21,20 @@ def find_chromium():
 
 
 def open_page(path):
-    """The page's DOM as HTML once its scripts have run, and everything that the console said."""
+    """The page's DOM as HTML after its scripts have run, and all messages of the console."""
     with tab(path) as page:
         return page.dom(), page.console
 
 
 def screenshot(path, png, width=1280, height=None, dark=False):
-    """Saves a picture of the page, of all its height unless one is given."""
+    """Saves a screenshot of the page, in its full height unless one is given."""
     with tab(path, width, height or 900, dark) as page:
         page.screenshot(png, whole=height is None)
 
 
 @contextmanager
 def tab(path, width=1280, height=900, dark=False, density=1, touch=False):
-    """An open page to look at and to act on."""
+    """An open page."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         page = Tab(profile)
         try:
@@ -87,14 +87,14 @@ class Tab:
         self.call("Emulation.setTouchEmulationEnabled", enabled=touch)
 
     def settle(self):
-        """Waits until what was asked for has been drawn."""
+        """Waits until the page has been drawn."""
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def dom(self):
         return self.run("document.documentElement.outerHTML")
 
     def run(self, script):
-        """The value of a script in the page."""
+        """Runs a script in the page and returns its value."""
         answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
@@ -172,7 +172,7 @@ class Tab:
 
 
 def as_three_and_four(to_browser, from_browser):
-    """Chromium listens on descriptor 3 and answers on 4. Both may be taken by the very pipes, so they move aside first."""
+    """Chromium reads from descriptor 3 and writes to 4. The pipes themselves may have these numbers, so they are moved first."""
     to_browser, from_browser = os.dup2(to_browser, 100), os.dup2(from_browser, 101)
     os.dup2(to_browser, 3)
     os.dup2(from_browser, 4)

@@ -1,4 +1,4 @@
-"""The table of bad inputs: what each number stands for, how its tests went, how many inputs they tried.
+"""The table of bad inputs: the meaning of each number, the outcome of its tests, and the number of inputs tried.
 
 As a plugin of pytest (`-p cases`) it runs only tests that have a number, such as `test_07_…` or `test_01_to_05_…`, and adds their
 outcomes to the file that CASES names. As a program it prints the table, and fails where a number has no test or a bad outcome.
@@ -105,7 +105,7 @@ NUMBER = re.compile(r"test_(\d\d)(?:_to_(\d\d))?_")
 
 
 def numbers(name):
-    """The numbers that a test is about."""
+    """The numbers of a test."""
     found = NUMBER.match(name)
     if not found:
         return []

@@ -60,7 +60,7 @@ def as_arguments(flags):
 
 @pytest.fixture(scope="session")
 def much(tmp_path_factory):
-    """Rows enough for a run of some tenths of a second, with columns that take time to copy."""
+    """Enough rows for a run of some tenths of a second, with columns that take time to copy."""
     n, rng = 150_000, np.random.default_rng(13)
     table = test_rows(n)
     for number in range(8):

@@ -1,4 +1,4 @@
-"""A small country for tuning: prices that vary smoothly over space, models that miss where they are, labelled rows."""
+"""A small country for tuning: prices that vary smoothly over space, models that do not know the location, labelled rows."""
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,7 @@ PREDICTIONS = ["xgb", "ridge"]
 
 
 def rows(n, seed):
-    """Rows with places, the truth, two predictions that know nothing of space, and the same out of fold."""
+    """Rows with places, the truth, two predictions that do not depend on location, and the same predictions out of fold."""
     rng = np.random.default_rng(seed)
     at = np.column_stack([41.65 + rng.uniform(-0.05, 0.05, n), -83.54 + rng.uniform(-0.05, 0.05, n)])
     field = np.sin(at[:, 0] * 90) + np.cos(at[:, 1] * 70)
@@ -22,7 +22,7 @@ def rows(n, seed):
 
 
 class Country:
-    """Tables in files, and what dense sums make of them."""
+    """Tables in files, with reference results from dense sums."""
 
     def __init__(self, folder, n=(260, 240, 220)):
         self.tables = {name: rows(size, seed) for seed, (name, size) in enumerate(zip(("train", "validation", "test"), n), 5)}
@@ -37,7 +37,7 @@ class Country:
         return np.column_stack([self.column(table, "latitude"), self.column(table, "longitude")])
 
     def means(self, table, prediction, sigma, label_weight=1.0, values=None):
-        """W ŷ: the average around each row, predictions with weight one and labels with theirs."""
+        """W ŷ: the average around each row; predictions have weight 1, labels the label weight."""
         values = self.column(table, prediction) if values is None else values
         kernel = dense.kernel(sigma, self.at(table), self.at("train"), label_weight)
         return dense.mean(kernel, np.concatenate([values, self.column("train", "price")]))

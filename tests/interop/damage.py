@@ -1,4 +1,4 @@
-"""Inputs that nobody should give, and what the program must do about them: refuse, explain, leave no trace."""
+"""Invalid inputs, and checks that the program refuses them, explains why and leaves no files behind."""
 
 import io
 import os
@@ -46,24 +46,24 @@ def with_arrow_schema(data, change):
 
 
 def flags_with_defaults(flags):
-    """The flags of a sound request, then these; None takes a flag away."""
+    """The flags of a valid request, overridden by these; None removes a flag."""
     flags = {"prediction": "xgb", "sigma": "500m", "c": 1} | flags
     return {name: value for name, value in flags.items() if value is not None}
 
 
 def run(binary, flags, *more, timeout=60):
-    """Runs `smooth` with these flags, then more arguments; values may be text, numbers, paths or bytes that are no text."""
+    """Runs `smooth` with these flags and further arguments; values may be text, numbers, paths or bytes that are not valid text."""
     arguments = [a if isinstance(a, bytes) else str(a) for a in as_arguments(flags_with_defaults(flags))]
     return subprocess.run([binary, "smooth", *arguments, *more], capture_output=True, timeout=timeout, env=environment())
 
 
 def environment():
-    """As users have it: who sets RUST_BACKTRACE asks for more than one line."""
+    """The environment without RUST_BACKTRACE, which would add lines to errors."""
     return {name: value for name, value in os.environ.items() if name != "RUST_BACKTRACE"}
 
 
 def assert_explained(process, code, names, hint=""):
-    """One error line with all these names, one hint line with this hint, and nothing else."""
+    """The output is one error line with all these names, one hint line with this hint, and nothing else."""
     lines = process.stderr.decode().splitlines()
     assert process.returncode == code, (process.returncode, lines)
     assert len(lines) == 2 and lines[0].startswith("error: ") and lines[1].startswith("hint: "), lines
@@ -81,9 +81,9 @@ def temporary_files(folder):
 
 @pytest.fixture
 def refused(binary, tmp_path):
-    """Expects that `smooth` refuses these flags, naming these things, and that nothing is left of the attempt.
+    """Expects that `smooth` refuses these flags with a message that contains these words, and leaves no files behind.
 
-    It is made twice: once where there is no output yet, once with permission to replace an earlier one.
+    Runs twice: once without an existing output, once with permission to replace an earlier one.
     """
     output = tmp_path / "refused.parquet"
 
@@ -103,7 +103,7 @@ def refused(binary, tmp_path):
 
 @pytest.fixture
 def written(tmp_path):
-    """Writes a table, or bytes as they are, and returns the path."""
+    """Writes a table, or raw bytes, and returns the path."""
 
     def write(what, name="test.parquet", **options):
         path = tmp_path / name

@@ -1,4 +1,4 @@
-"""Post-estimation smoothing by all pairs in numpy: the reference that the program's results are compared with.
+"""Post-estimation smoothing by all pairs in numpy: the reference for the program's results.
 
 `test_dense.py` holds it against tests/golden/golden.json, which was made with 40 digits.
 """
@@ -10,7 +10,7 @@ METRES = {"km": 1000.0, "mi": 1609.344, "m": 1.0}
 
 
 def great_circle(here, there):
-    """Metres between all pairs of (latitude, longitude): from the haversine, and from its complement beyond 90°."""
+    """Metres between all pairs of (latitude, longitude): by the haversine formula, beyond 90° by its complement."""
     (phi, lam), (psi, mu) = here.T[:, :, None], there.T[:, None, :]
     sin, cos = (lambda degrees: np.sin(np.radians(degrees))), (lambda degrees: np.cos(np.radians(degrees)))
     both = cos(phi) * cos(psi)
@@ -24,7 +24,7 @@ def euclidean(here, there):
 
 
 def in_sigmas(sigma, here, there):
-    """Distances divided by sigma, in the metric that its unit picks; a plain number is for index columns."""
+    """Distances divided by sigma, in the metric that its unit selects; a plain number is for index columns."""
     for unit, metres in METRES.items():
         if sigma.endswith(unit):
             return great_circle(here, there) / (float(sigma.removesuffix(unit)) * metres)
@@ -32,7 +32,7 @@ def in_sigmas(sigma, here, there):
 
 
 def kernel(sigma, targets, label_places=None, label_weight=1.0):
-    """Weighted Gaussian of each target (rows) with all targets, then all labels (columns)."""
+    """The weighted Gaussian kernel between each target (rows) and all targets, then all labels (columns)."""
     own = np.exp(-(in_sigmas(sigma, targets, targets) ** 2) / 2)
     if label_places is None or len(label_places) == 0:
         return own

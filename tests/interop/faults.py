@@ -1,4 +1,4 @@
-"""Faults that a machine may have: small disks, limits, signals; and what must be true after any of them."""
+"""Faults of a machine: small disks, limits, signals; and checks that must hold after each of them."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ PATIENCE = 120  # seconds: guards against hanging, on a machine with much else t
 
 @contextlib.contextmanager
 def mounted(folder, options):
-    """A small file system of its own in a folder."""
+    """Mounts a small file system at a folder."""
     folder.mkdir(exist_ok=True)
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True, text=True)
     if done.returncode:
@@ -29,7 +29,7 @@ def mounted(folder, options):
 
 
 def limited(**limits):
-    """Sets limits of the process to be, such as AS=10**9 or NOFILE=5."""
+    """Sets limits of the new process, such as AS=10**9 or NOFILE=5."""
 
     def set_limits():
         for name, value in limits.items():
@@ -39,7 +39,7 @@ def limited(**limits):
 
 
 def started(command, **options):
-    """Starts a command and waits until it attends to signals, or has ended."""
+    """Starts a command and waits until it handles signals or has ended."""
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment()} | options
     process = subprocess.Popen([str(part) for part in command], **options)
     while process.poll() is None and not attends(process.pid):
@@ -56,7 +56,7 @@ def attends(pid):
 
 
 def ended_by(process, number):
-    """Sends a signal; says whether it ended the process, which must be as promised, or came too late."""
+    """Sends a signal. Returns whether it ended the process, in the documented way, or came too late."""
     process.send_signal(number)
     out, err = process.communicate(timeout=PATIENCE)
     said = [line for line in err.decode().splitlines() if not line.startswith("warning: ")]
@@ -67,7 +67,7 @@ def ended_by(process, number):
 
 
 def assert_earlier_or_whole(out, interrupted, whole):
-    """An output is the earlier one or the whole new one, and that only if the signal came after it took its name; says whether it is the earlier one."""
+    """The output must be the earlier one or the complete new one, the latter only if the signal came after it got its name. Returns whether it is the earlier one."""
     found = out.read_bytes()
     # Not compared in the assertion itself, which would show all bytes.
     is_earlier, is_whole = found == EARLIER, found == whole
@@ -76,22 +76,22 @@ def assert_earlier_or_whole(out, interrupted, whole):
 
 
 def left_behind(*folders):
-    """Temporary files and folders that are still there."""
+    """Temporary files and folders that still exist."""
     return [path for folder in folders for path in folder.rglob(".geosmooth-*")]
 
 
 def peak(pid):
-    """The most memory that a process ever held, in bytes."""
+    """The peak memory of a process in bytes."""
     with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as status:
         return next((int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:")), 0)
     return 0
 
 
 def moments(duration, count):
-    """Some moments in a run of this duration, the same in every test run."""
+    """Some points in time within a run of this duration, the same in every test run."""
     return [duration * (number + 0.5) / count for number in range(count)]
 
 
 def repeats():
-    """How many times as often as usual faults are tried: `make faults` asks for more."""
+    """The factor for the number of faults to try: `make faults` sets a larger one."""
     return int(os.environ.get("GEOSMOOTH_FAULTS", "1"))

@@ -1,4 +1,4 @@
-"""Parquet files taken apart and put together again, to say what no writer would say.
+"""Takes Parquet files apart and puts them together again, to write metadata that no writer would write.
 
 Thrift's compact encoding as far as Parquet uses it: a struct is a dict from field numbers to (kind, value), a list is
 (kind of its elements, elements). What is written need not make sense.
@@ -102,7 +102,7 @@ def written(kind, value):
 
 
 class Raw:
-    """Bytes to be written as they are where a value should be."""
+    """Raw bytes to write instead of a value."""
 
     def __init__(self, data):
         self.data = data
@@ -119,7 +119,7 @@ PAGE_TYPE, PAGE_UNPACKED, PAGE_PACKED, PAGE_CRC, DATA_HEADER, DICTIONARY_HEADER,
 
 
 class File:
-    """A file with its footer taken apart."""
+    """A file with its parsed footer."""
 
     def __init__(self, data):
         length = struct.unpack("<I", data[-8:-4])[0]
@@ -141,7 +141,7 @@ class File:
         fields[number] = (fields[number][0] if number in fields else I64, value)
 
     def pages(self, column, group=0):
-        """Headers and contents of the pages of a column."""
+        """The headers and contents of the pages of a column."""
         chunk = self.chunk(column, group)
         at = chunk[DICTIONARY_START if DICTIONARY_START in chunk else DATA_START][1]
         end, pages = at + chunk[PACKED][1], []
@@ -153,7 +153,7 @@ class File:
         return pages
 
     def set_pages(self, column, pages, group=0):
-        """Puts these pages at the end and lets the metadata of the column point there."""
+        """Appends these pages and makes the metadata of the column point to them."""
         chunk, start = self.chunk(column, group), len(self.body)
         chunk.pop(DICTIONARY_START, None)
         for header, content in pages:
@@ -194,7 +194,7 @@ def all_present(values):
 
 
 def all_the_first(values):
-    """Indices: so many times the first entry of the dictionary."""
+    """Indices: this many times the first entry of the dictionary."""
     return b"\1" + varint(values << 1) + b"\0"
 
 

@@ -1,4 +1,4 @@
-"""Poses in videos, and what numpy says about them: the measures of the paper's appendix, each of one video."""
+"""Poses in videos, and the measures of the paper's appendix for one video, in numpy."""
 
 import numpy as np
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Houses to smooth: two tables with places around a town, and what smoothing should make of them."""
+"""Sample data: two tables with houses around a town, and their smoothed values."""
 
 import numpy as np
 import pyarrow as pa
@@ -45,7 +45,7 @@ def with_column(table, name, values):
 
 
 class Reference:
-    """Dense numpy for these tables: the kernel, the source values and their range, the smoothed predictions."""
+    """Dense numpy results for these tables: the kernel, the source values and their range, the smoothed predictions."""
 
     def __init__(self, test, train=None, sigma="500m", c=1.0, label_weight=1.0):
         self.kernel = dense.kernel(sigma, at(test), None if train is None else at(train), label_weight)
@@ -56,7 +56,7 @@ class Reference:
         self.smoothed = dense.smooth(self.kernel, self.predictions, self.labels, c)
 
     def assert_close(self, out, tolerance=1e-5):
-        """The smoothed column of this output file is the reference, to this part of the range."""
+        """The smoothed column of this output file equals the reference, within this fraction of the range."""
         smoothed = pq.read_table(out, columns=["xgb_smoothed"])["xgb_smoothed"]
         assert smoothed.type == pa.float64()
         assert smoothed.null_count == 0

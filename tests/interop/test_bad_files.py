@@ -1,4 +1,4 @@
-"""Inputs that are no files, outputs that cannot be written, runs that are cut short. Numbers as in the list of bad inputs."""
+"""Inputs that are not files, outputs that cannot be written, runs that are killed. Numbers as in the list of bad inputs."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ ROLES = pytest.mark.parametrize("role", ["test", "train"])
 
 @pytest.fixture
 def in_role(written):
-    """Sound flags, but with this path for the test or the training rows."""
+    """Valid flags, but with this path for the test or the training rows."""
 
     def flags(role, path):
         sound = {"test": written(test_rows(20), "sound.parquet"), "train": written(train_rows(20), "labels.parquet")}
@@ -98,7 +98,7 @@ def test_66_no_glob(refused, tmp_path, pattern):
     [("", 50), ("*", 50), ("*.parquet", 50), ("**/*.parquet", 60), ("**/[a-z._]*.parquet", 60), (".*.parquet", 7), ("_d*", 5), ("**/_temporary/*", 3), (".hidden", 2), (".c.parquet", 7)],
 )
 def test_90_hidden_files(binary, tmp_path, pattern, rows):
-    """Issue 15, point 5: one rule for folders and patterns: what begins with a dot or an underscore is taken where that is spelled out."""
+    """Issue 15, point 5: in folders and patterns, names that begin with a dot or an underscore are taken only if these are spelled out."""
     files = {"a": 20, "b": 30, ".c": 7, "_d": 5, "deep/e": 10, "deep/_temporary/f": 3, ".hidden/g": 2}
     for name, count in files.items():
         path = tmp_path / "in" / f"{name}.parquet"
@@ -166,7 +166,7 @@ NO_FOLDERS = {
 @pytest.mark.parametrize("flag", ["output", "matrix"])
 @pytest.mark.parametrize("folder", NO_FOLDERS)
 def test_62_folder_that_cannot_be_written(binary, written, tmp_path, folder, flag):
-    """Found out before the rows are read, of which one is bad."""
+    """Detected before the rows are read: one of the rows is bad."""
     assert_folder_is_tried_first(binary, written, tmp_path, flag, NO_FOLDERS[folder](tmp_path))
 
 
@@ -195,7 +195,7 @@ NO_NAMES = {
 
 @pytest.mark.parametrize("name", NO_NAMES)
 def test_62_name_that_cannot_be_written(binary, written, tmp_path, name):
-    """Found out before the rows are read, of which one is bad; and nobody is sent to look for space on the disk."""
+    """Detected before the rows are read (one of them is bad), and the hint does not suggest a full disk."""
     path = NO_NAMES[name](tmp_path)
     process = run(binary, {"test": written(with_a_bad_row()), "output": path})
     assert process.returncode in (1, 2)
@@ -218,7 +218,7 @@ def test_62_output_that_is_no_file(binary, written, tmp_path, output):
 
 @pytest.fixture
 def in_shell(binary, written, tmp_path):
-    """Runs a sound request in a shell, its stdout redirected like this."""
+    """Runs a valid request in a shell with this redirection of stdout."""
 
     def run(redirection, *more):
         flags = flags_with_defaults({"test": written(test_rows()), "output": tmp_path / "out.parquet"})
@@ -232,7 +232,7 @@ def in_shell(binary, written, tmp_path):
 @pytest.mark.parametrize("more", [[], ["--json"]], ids=["table", "json"])
 @pytest.mark.parametrize("redirection", [">&-", "<&- >&-", "| true", "| head -c 1 >/dev/null"])
 def test_67_nobody_listens(in_shell, tmp_path, redirection, more):
-    """The result is a file: it is there, and its numbers are right."""
+    """The output file exists, and its numbers are right."""
     process = in_shell(redirection, *more)
     assert (process.returncode, process.stderr) == (0, b"")
     Reference(test_rows()).assert_close(tmp_path / "out.parquet", 1e-6)
@@ -244,7 +244,7 @@ def test_67_no_stream_at_all(in_shell, tmp_path):
 
 
 def test_67_stdout_is_full(in_shell, tmp_path):
-    """The table is lost and that is said; the output is not."""
+    """The printed table is lost, which is reported; the output is complete."""
     process = in_shell("> /dev/full")
     process.stdout = b""
     assert_explained(process, 1, ["stdout"])
@@ -280,7 +280,7 @@ def written_so_far(path):
 
 @pytest.mark.parametrize("earlier", [False, True], ids=["no output yet", "an earlier output"])
 def test_68_killed(binary, much, tmp_path, earlier):
-    """At any moment: under the final name there is what was there before, or the whole result."""
+    """At any time, the final name belongs to the earlier file or to the complete result."""
     out = tmp_path / "out.parquet"
     flags = flags_with_defaults({"test": much, "output": out, "sigma": "1m"}) | ({"overwrite": True} if earlier else {})
     command = [binary, "smooth", *map(str, as_arguments(flags))]

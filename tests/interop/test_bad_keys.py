@@ -54,7 +54,7 @@ APART = {
 
 @pytest.mark.parametrize("key", APART.values(), ids=APART)
 def test_74_keys_that_differ_are_groups_of_their_own(smooth, written, key):
-    """Two rows at one place, of which each keeps its value; the row with the first key again shares its average."""
+    """Two rows at one place in different groups keep their values; a second row with the first key shares the average."""
     keys = pa.concat_arrays([key, key.slice(0, 1)])
     out = smooth(written(at_one_place("xgb", [0.0, 10.0, 4.0], keys)), group="key")
     table = pq.read_table(out)
@@ -122,7 +122,7 @@ def smoothed(smooth, written, test, train, **flags):
 @pytest.mark.parametrize("sigma", [1, 100])
 @pytest.mark.parametrize(("base", "column"), BASES.values(), ids=BASES)
 def test_75_places_far_from_zero_are_as_near_zero(smooth, written, base, column, sigma):
-    """The same bits as with what is left once the first value is taken away by hand; σ = 1 leaves rows 100 apart alone."""
+    """The same bits as after subtracting the first value by hand; σ = 1 does not mix rows that are 100 apart."""
     train = [50, 120_000]
     expected = smoothed(smooth, written, pa.array(STEPS), pa.array(train), sigma=sigma)["xgb_smoothed"]
     places = column([base + step for step in STEPS])
@@ -158,7 +158,7 @@ def test_75_columns_of_their_own_are_counted_from_their_own(smooth, written):
 
 @pytest.mark.parametrize("role", ["test", "train"])
 def test_75_a_spread_that_no_float_holds(refused, written, role):
-    """The first row decides; the second differs by an odd number beyond 2^53."""
+    """The first row determines the origin; the second differs from it by an odd number beyond 2^53."""
     rows = {"test": [2**60 + 1, 2**60 + 2, 2**60, 2**60 + 5, 2**60 + 3], "train": [2**60, 2**60 + 4]}
     rows[role][1] = 2**62 + 2
     flags = {
@@ -174,7 +174,7 @@ def test_75_decimals_with_more_digits_than_floats(refused, written):
 
 
 def test_75_streamed(binary, tmp_path):
-    """Parts that are read one after the other count from the same."""
+    """Parts that are read one after the other have the same origin."""
     rng, n = np.random.default_rng(53), 400_000
     steps, base = np.sort(rng.integers(0, 10**12, n)), 2**62 + 1
     values = rng.normal(100.0, 10.0, n)

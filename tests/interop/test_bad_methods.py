@@ -1,4 +1,4 @@
-"""Requests to `methods` that cannot be met: each with a clear error, nothing left behind."""
+"""Invalid requests to `methods`: each gets a clear error and leaves no files behind."""
 
 import subprocess
 
@@ -18,7 +18,7 @@ def country(tmp_path):
 
 @pytest.fixture
 def refused(binary, country, tmp_path):
-    """Expects that `methods` refuses, naming these things."""
+    """Expects that `methods` refuses with a message that contains these words."""
 
     def expect(*names, hint="", **flags):
         defaults = {name: country.paths[name] for name in ("train", "validation", "test")} | {"label": "price", "prediction": "xgb", "sigma_grid": "1km"}

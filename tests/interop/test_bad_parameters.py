@@ -1,4 +1,4 @@
-"""Flags with impossible, extreme or contradicting values. Numbers as in the list of bad inputs."""
+"""Flags with invalid, extreme or contradictory values. Numbers as in the list of bad inputs."""
 
 import os
 
@@ -31,7 +31,7 @@ def test_51_sigma_with_a_unit_for_index_columns(refused, written, sigma):
 
 @ENGINES
 def test_52_sigma_of_a_nanometre(smooth, written, engine):
-    """Nobody has a neighbour: every prediction stays as it is."""
+    """No row has a neighbour: every prediction is unchanged."""
     test = test_rows()
     smoothed = pq.read_table(smooth(written(test), sigma="1e-9m", engine=engine))["xgb_smoothed"].to_numpy()
     assert abs(smoothed - column(test, "xgb")).max() <= 1e-12 * np.ptp(column(test, "xgb"))
@@ -39,7 +39,7 @@ def test_52_sigma_of_a_nanometre(smooth, written, engine):
 
 @ENGINES
 def test_52_sigma_of_a_million_kilometres(smooth, written, engine):
-    """Everybody is a neighbour: every prediction becomes the mean, even between antipodes."""
+    """All rows are neighbours, even antipodes: every prediction becomes the mean."""
     rng = np.random.default_rng(12)
     test = test_rows()
     for name, limit in (("latitude", 90), ("longitude", 180)):
@@ -104,7 +104,7 @@ def test_56_memory_for_the_rows(refused, written, limit):
 
 @pytest.mark.parametrize("flags", [{}, {"matrix": "matrix.parquet"}])
 def test_56_memory_for_the_matrix(refused, written, tmp_path, flags):
-    """Room for the rows, none for a matrix of all pairs."""
+    """Memory for the rows, but not for a matrix of all pairs."""
     flags = {name: tmp_path / file for name, file in flags.items()}
     said = ("weight matrix", "needs about", "MiB", "the memory limit leaves")
     refused(*said, test=written(test_rows(3000)), engine="sparse", sigma="50km", memory_limit="2MB", hint="--engine fast", **flags)
@@ -113,7 +113,7 @@ def test_56_memory_for_the_matrix(refused, written, tmp_path, flags):
 
 @pytest.mark.parametrize("engine", ["auto", "sparse"])
 def test_56_memory_for_a_matrix_that_was_asked_for_by_a_cutoff(binary, written, tmp_path, engine):
-    """Another engine has no cutoff: it must not be named as the way out (issue 15)."""
+    """Another engine has no cutoff: the hint must not suggest one (issue 15)."""
     flags = {"test": written(test_rows(3000)), "output": tmp_path / "out.parquet", "sigma": "50km", "cutoff": 3, "engine": engine, "memory_limit": "2MB"}
     process = run(binary, flags)
     assert_explained(process, 2, ["weight matrix", "needs about"], "smaller --cutoff")

@@ -46,7 +46,7 @@ def test_01_to_05_no_parquet(refused, written, case, role):
 
 
 def test_06_truncated(binary, tmp_path):
-    """At a thousand places: every one is refused, none leaves anything behind."""
+    """Truncated at a thousand positions: every file is refused, and no output is left behind."""
     data = sound_bytes(30)
     lengths = np.unique(np.linspace(0, len(data) - 1, 1000).astype(int))
     assert len(lengths) == 1000
@@ -130,7 +130,7 @@ def test_18_every_encoding(smooth, written, kind, encoding, version):
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 def test_18_many_small_pages(smooth, written, version):
-    """Headers lie at all distances from where the last look ended."""
+    """Page headers at all distances from the end of the last read."""
     test = test_rows(3000)
     path = written(test, data_page_size=1, write_batch_size=1, use_dictionary=False, compression="none", data_page_version=version)
     Reference(test).assert_close(smooth(path, memory_limit="100MiB"))

@@ -1,4 +1,4 @@
-"""Places off the Earth, at its edges, all in one spot or far apart. Numbers as in the list of bad inputs."""
+"""Invalid coordinates, poles and the date line, rows at one place or far apart. Numbers as in the list of bad inputs."""
 
 import json
 
@@ -100,7 +100,7 @@ def test_38_longitudes_to_180_and_to_360_mixed(smooth, written, engine):
 @ENGINES
 @pytest.mark.parametrize("latitude", [0, 65])
 def test_39_across_the_date_line(smooth, written, latitude, engine):
-    """The same rows a third of the way around give the same results."""
+    """The same rows moved by 120° of longitude give the same results."""
     rng = np.random.default_rng(5)
     north, east = latitude + rng.normal(0, 0.01, 150), rng.normal(0, 0.01, 150)
     test = placed(test_rows(), north, (180 + east + 180) % 360 - 180)
@@ -113,7 +113,7 @@ def test_39_across_the_date_line(smooth, written, latitude, engine):
 @ENGINES
 @pytest.mark.parametrize("pole", [90, -90])
 def test_40_a_pole_is_one_place(smooth, written, pole, engine):
-    """Whatever their longitudes, rows at the pole are averaged even by a bandwidth of a nanometre."""
+    """Rows at the pole are one place for any longitude: they are averaged even with σ of a nanometre."""
     test = placed(test_rows(), pole, np.linspace(-180, 360, 150))
     smoothed = pq.read_table(smooth(written(test), sigma="1e-9m", engine=engine))["xgb_smoothed"].to_numpy()
     assert (smoothed == smoothed[0]).all()
@@ -210,7 +210,7 @@ def test_45_an_outlier_on_index_columns(smooth, written, engine):
 @pytest.mark.parametrize("engine", ["auto", "exact", "sparse", "fast"])
 @pytest.mark.parametrize("sigma", ["500m", "0.0045deg"])
 def test_46_an_isolated_row_six_sigma_from_a_city(smooth, written, sigma, engine):
-    """The city's weight on the lonely row is far from negligible: cutting at 5 sigma would lose it."""
+    """The total weight of the city at the distant row is not negligible: a cutoff at 5 sigma would lose it."""
     n, addresses = 300_000, 500
     rng = np.random.default_rng(10)
     address = rng.integers(0, addresses, n)
@@ -230,7 +230,7 @@ def test_46_an_isolated_row_six_sigma_from_a_city(smooth, written, sigma, engine
 @ENGINES
 @pytest.mark.parametrize("sigma", ["100km", "5000km", "20000km", "1000000km"])
 def test_47_antipodes(smooth, written, sigma, engine):
-    """Pairs at opposite ends of the Earth, poles among them, under kernels that reach around it."""
+    """Antipodal pairs, including the poles, with kernels that reach around the Earth."""
     latitude, longitude = np.array([90, -90, 0, 0, 41.65, -41.65, 12.5, -12.5]), np.array([0, 17, 0, 180, -83.54, 96.46, 179.9, -0.1])
     test = placed(test_rows(8), latitude, longitude)
     train = placed(train_rows(8), -latitude, np.where(longitude > 0, longitude - 180, longitude + 180))
@@ -319,7 +319,7 @@ def test_50_garbage_for_a_point(refused, tmp_path, garbage):
 
 
 def with_geo(tmp_path, change=None, text=None):
-    """A sound file of GeoParquet with other metadata."""
+    """A valid GeoParquet file with changed metadata."""
     table = pq.read_table(geo_file(tmp_path))
     geo = json.loads(table.schema.metadata[b"geo"])
     if change:
@@ -331,7 +331,7 @@ def with_geo(tmp_path, change=None, text=None):
 
 @pytest.mark.parametrize("encoding", ["WKT", "linestring", "polygon", "multipoint", "geoarrow.point", "nonsense", "", 7, None])
 def test_84_an_encoding_that_is_none_of_points(refused, tmp_path, encoding):
-    """It was read as WKB, whatever was said."""
+    """Such points were once read as WKB regardless of the metadata."""
     path = with_geo(tmp_path, lambda column: column.update(encoding=encoding))
     said = "null" if encoding is None else str(encoding)
     for flags in ({}, {"geometry": "geometry"}):
@@ -349,7 +349,7 @@ def test_84_an_encoding_that_does_not_fit_the_column(refused, tmp_path):
 
 
 def test_84_no_encoding_at_all(smooth, tmp_path):
-    """Then the type of the column tells."""
+    """Without an encoding, the type of the column decides."""
     path = with_geo(tmp_path, lambda column: column.pop("encoding"))
     Reference(test_rows()).assert_close(smooth(path), 1e-6)
 
@@ -363,7 +363,7 @@ def test_84_a_geoarrow_type_that_is_none_of_points(refused, tmp_path, kind):
 
 
 def test_84_the_crs_of_another_geoarrow_column(refused, tmp_path):
-    """That of the first was taken for that of all."""
+    """The encoding of the first column was once used for all."""
     fields = [
         pa.field(name, pa.binary(), metadata={"ARROW:extension:name": "geoarrow.wkb", "ARROW:extension:metadata": json.dumps({"crs": crs})})
         for name, crs in (("first", "OGC:CRS84"), ("second", "EPSG:3857"))

@@ -1,4 +1,4 @@
-"""Columns that are missing, ambiguous, of the wrong type or oddly named. Numbers as in the list of bad inputs."""
+"""Columns that are missing, ambiguous, of the wrong type or with unusual names. Numbers as in the list of bad inputs."""
 
 import datetime as dt
 import decimal
@@ -15,7 +15,7 @@ ROLES = ["prediction", "lat", "lon", "group", "index", "geometry"]
 
 
 def naming(role, name):
-    """Flags that use a column in this role, and sound ones where the role needs company."""
+    """Flags that use a column in this role, with the other flags that the role needs."""
     company = {"lat": {"lon": "longitude"}, "lon": {"lat": "latitude"}, "index": {"sigma": 5}}
     return {role: name} | company.get(role, {})
 
@@ -186,7 +186,7 @@ def test_28_files_with_different_schemas(refused, tmp_path, change):
 
 
 def exotic(n):
-    """Columns that smoothing has no idea of."""
+    """Columns that smoothing does not use."""
     some = lambda values, kind=None: pa.array([values[i % len(values)] for i in range(n)], kind)
     noon = dt.datetime(2024, 2, 29, 12, 0, 0, 123456)
     return {
@@ -204,7 +204,7 @@ def exotic(n):
 
 
 def pages(path, group, column):
-    """The bytes of a column chunk, as they lie in the file."""
+    """The raw bytes of a column chunk."""
     chunk = pq.read_metadata(path).row_group(group).column(column)
     start = chunk.dictionary_page_offset or chunk.data_page_offset
     return path.read_bytes()[start : start + chunk.total_compressed_size]

@@ -1,4 +1,4 @@
-"""Requests to `tune`, `diagnose` and `smooth --params` that cannot be met: each with a clear error, nothing left behind."""
+"""Invalid requests to `tune`, `diagnose` and `smooth --params`: each gets a clear error and leaves no files behind."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ def country(tmp_path):
 
 @pytest.fixture
 def refused(binary, country, tmp_path):
-    """Expects that a subcommand refuses, naming these things; an earlier output stays as it was."""
+    """Expects that a subcommand refuses with a message that contains these words, and that an earlier output is unchanged."""
 
     def expect(subcommand, *names, hint="", **flags):
         defaults = {"train": country.paths["train"], "validation": country.paths["validation"], "label": "price", "prediction": "xgb"}
@@ -144,7 +144,7 @@ DAMAGED = {
 }
 
 
-# The last of two was taken in silence (issue 15).
+# The last of two values was used without notice (issue 15).
 TWICE = {
     "c": json.dumps(GOOD).replace('"c": 0.5', '"c": 0.5, "c": 0.9'),
     "version": json.dumps(GOOD).replace('"version": 1', '"version": 2, "version": 1'),
@@ -215,7 +215,7 @@ def test_the_correct_step_without_what_it_needs(binary, country, tmp_path):
 
 
 def test_the_correct_step_of_another_prediction(binary, country, tmp_path):
-    """Residuals of one model say nothing about another."""
+    """Residuals of one model cannot be used for another."""
     file = tmp_path / "tuned.json"
     file.write_text(json.dumps(GOOD | {"correct": CORRECT}))
     flags = ["--train", country.paths["train"], "--test", country.paths["test"], "--params", file, "-o", tmp_path / "out.parquet", "--overwrite"]

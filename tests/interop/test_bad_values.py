@@ -1,4 +1,4 @@
-"""Predictions and labels that are missing, infinite, constant or without weight. Numbers as in the list of bad inputs."""
+"""Predictions and labels that are missing, infinite or constant, and labels of weight 0. Numbers as in the list of bad inputs."""
 
 import json
 
@@ -61,13 +61,13 @@ def with_predictions(values):
 
 
 def assert_as_exact(out, values, tolerance=1e-6):
-    """Smoothed values are those of numpy with the values scaled to at most 1, and within their range."""
+    """Smoothed values equal those of numpy on values scaled to at most 1, and lie within their range."""
     smoothed, scale = pq.read_table(out)["xgb_smoothed"].to_numpy(), abs(values).max()
     unit = values / scale if scale >= 1e-290 else values * 2.0**1000 / (scale * 2.0**1000)
     expected = dense.mean(dense.kernel("500m", at(test_rows())), unit)
     found = smoothed / scale if scale >= 1e-290 else smoothed * 2.0**1000 / (scale * 2.0**1000)
     assert np.isfinite(smoothed).all() and values.min() <= smoothed.min() and smoothed.max() <= values.max()
-    # Next to the smallest numbers that there are, rounding may cost some of them; the certificate says so.
+    # Near the smallest subnormal numbers, rounding errors are relatively large; the error bound includes them.
     bound = pq.read_table(out)["xgb_error_bound"].to_numpy()
     assert (abs(found - expected) <= bound / scale + 1e-12).all()
     assert (bound / scale <= tolerance * np.ptp(unit) + 16 * 5e-324 / scale).all()
@@ -76,7 +76,7 @@ def assert_as_exact(out, values, tolerance=1e-6):
 @ENGINES
 @pytest.mark.parametrize("size", [1e300, 1e308, 1.7976931348623157e308])
 def test_31_values_near_the_largest(smooth, written, size, engine):
-    """Both signs at once: even their difference is more than 64 bits hold."""
+    """Values of both signs, whose difference overflows."""
     values = np.where(np.arange(150) % 2, size, -size) * np.linspace(0.5, 1, 150)
     assert_as_exact(smooth(written(with_predictions(values)), engine=engine, certificate=True), values)
 
@@ -90,7 +90,7 @@ def test_32_values_near_the_smallest(smooth, written, size, engine):
 
 @ENGINES
 def test_32_negative_zero(smooth, written, engine):
-    """Zeros of either sign are zeros; alone they come back as they are."""
+    """Zeros of either sign are equal; a column of them is unchanged."""
     mixed = np.where(np.arange(150) % 3, 0.0, -0.0)
     assert (pq.read_table(smooth(written(with_predictions(mixed)), engine=engine))["xgb_smoothed"].to_numpy() == 0).all()
     out = smooth(written(with_predictions(np.full(150, -0.0))), engine=engine)
@@ -99,11 +99,11 @@ def test_32_negative_zero(smooth, written, engine):
 
 @ENGINES
 def test_34_small_differences_on_a_large_value(smooth, written, engine):
-    """1e16 and a few units: sums of such numbers would lose all of the difference."""
+    """1e16 plus a few units: plain sums of such numbers would lose the differences."""
     values = 1e16 + 2.0 * (np.arange(150) % 7)
     smoothed = pq.read_table(smooth(written(with_predictions(values)), engine=engine))["xgb_smoothed"].to_numpy()
     expected = dense.mean(dense.kernel("500m", at(test_rows())), values - 1e16)
-    # 1e16 is followed by 1e16 + 2: the result cannot be nearer than one.
+    # The next float after 1e16 is 1e16 + 2: the error may be 1.
     assert abs((smoothed - 1e16) - expected).max() <= 1.0 + 1e-6 * 12
 
 
@@ -136,7 +136,7 @@ def test_33_all_equal_comes_back_bit_by_bit(smooth, written, value, engine):
 
 @ENGINES
 def test_36_label_weight_0(smooth, written, engine):
-    """Labels without weight are as good as no labels, however wild they are."""
+    """Labels of weight 0 have the same effect as no labels, whatever their values."""
     train = with_column(train_rows(), "price", pa.array(column(train_rows(), "price") * 1e6))
     out = smooth(written(test_rows()), written(train, "train.parquet"), label_weight=0, engine=engine)
     Reference(test_rows()).assert_close(out, 1e-6)
@@ -153,7 +153,7 @@ def test_36_label_weight_tiny_or_huge(smooth, written, weight, engine):
 @ENGINES
 @pytest.mark.parametrize("weight", ["1e200", "1e308"])
 def test_36_label_weight_beyond_reason(binary, written, tmp_path, weight, engine):
-    """Refused, or right: labels alone count then, as they do from 1e40 on."""
+    """Refused or right: with such weights only labels count, as from 1e40 on."""
     test, train, out = test_rows(), train_rows(), tmp_path / "out.parquet"
     flags = {"test": written(test), "train": written(train, "train.parquet"), "label": "price", "label_weight": weight}
     process = run(binary, flags | {"output": out, "engine": engine, "certificate": True})
@@ -172,7 +172,7 @@ def test_36_label_weight_impossible(refused, written, weight):
 
 
 def test_34_a_tolerance_that_is_missed_is_said(geosmooth, tmp_path):
-    """Issue 15: 10¹⁵ + N(0, 1) was off by more than a tenth of the range, without a word."""
+    """Issue 15: the error for 10¹⁵ + N(0, 1) was more than a tenth of the range, without a warning."""
     rng = np.random.default_rng(3)
     table = pa.table({"latitude": rng.uniform(41.5, 41.8, 500), "longitude": rng.uniform(-83.8, -83.4, 500), "model": 1e15 + rng.normal(0.0, 1.0, 500)})
     pq.write_table(table, tmp_path / "huge.parquet")

@@ -27,7 +27,7 @@ def diagnose(geosmooth, country):
 
 
 class Dense:
-    """W over validation rows and labels, and what follows from it."""
+    """W over validation rows and labels, and the quantities derived from it."""
 
     def __init__(self, country, sigma, label_weight, train):
         self.truth, self.predicted = (country.column("validation", name) for name in ("price", "xgb"))
@@ -46,7 +46,7 @@ class Dense:
         return self.error @ (self.mean_of_truth - self.truth) / (self.error @ self.error)
 
     def c_star(self):
-        """As the paper writes it, from γ and β."""
+        """The formula of the paper, from γ and β."""
         squares, sum_ = self.error @ self.error, self.gamma() + self.beta()
         apart = ((self.mean - self.truth) ** 2).sum()
         return (1 - sum_) * squares / (apart + (1 - 2 * sum_) * squares)

@@ -1,4 +1,4 @@
-"""Disks that fill up, inputs that change, runs that meet or are cut short, limits of the system. Numbers as in the list of bad inputs."""
+"""Full disks, inputs that change, concurrent and killed runs, system limits. Numbers as in the list of bad inputs."""
 
 import contextlib
 import fcntl
@@ -68,13 +68,13 @@ def test_63_disk_full_for_other_files(binary, tmp_path, command):
 
 
 def assert_explained_after_output(process, code, said):
-    """The demo has printed by then."""
+    """By then the demo has printed its result."""
     process.stdout = b""
     assert_explained(process, code, [said])
 
 
 def test_64_temporary_and_final_on_different_devices(binary, much, tmp_path):
-    """The temporary file is beside what a link leads to, and the link stays."""
+    """The temporary file is beside the target of the link, and the link is kept."""
     with mounted(tmp_path / "disk", "size=64m") as disk:
         (disk / "real.parquet").write_bytes(EARLIER)
         link = tmp_path / "out.parquet"
@@ -100,7 +100,7 @@ def test_62_read_only_file_system(binary, written, tmp_path):
 
 @pytest.fixture
 def nobody(binary):
-    """A folder of somebody without rights, a copy of the program there, and how to run it."""
+    """A folder of an unprivileged user with a copy of the program, and a command prefix to run it."""
     if os.geteuid() != 0:
         pytest.skip("only root can act as somebody else")
     folder = Path(tempfile.mkdtemp(prefix="nobody-"))
@@ -135,7 +135,7 @@ def test_62_folder_of_somebody_else(nobody):
 
 @pytest.fixture(scope="module")
 def failing(tmp_path_factory):
-    """How to run a command while reads of a file fail after so many."""
+    """A command prefix that makes reads of a file fail after this many."""
     compiler, shim = shutil.which("cc"), tmp_path_factory.mktemp("shim") / "failing_disk.so"
     if not compiler:
         pytest.skip("no C compiler to make a disk fail with")
@@ -151,7 +151,7 @@ def failing(tmp_path_factory):
 
 @pytest.mark.parametrize("role", ["test", "train", "params"])
 def test_94_a_disk_that_fails_to_read(binary, failing, tmp_path, record_property, role):
-    """Issue 15, point 9: whichever read fails, it is the world's failure (1), and not a damaged file (2)."""
+    """Issue 15, point 9: any failed read is reported as an input/output error (exit code 1), not as a damaged file (2)."""
     paths = {"test": tmp_path / "test.parquet", "train": tmp_path / "train.parquet", "params": tmp_path / "tuned.json"}
     pq.write_table(test_rows(300), paths["test"], row_group_size=100)
     pq.write_table(train_rows(300).append_column("xgb", test_rows(300)["xgb"]), paths["train"], row_group_size=100)
@@ -171,7 +171,7 @@ def test_94_a_disk_that_fails_to_read(binary, failing, tmp_path, record_property
 
 
 def replaced(path):
-    """Another file takes the name; who has the old one open still sees it whole."""
+    """Another file gets the name; the open file stays complete."""
     pq.write_table(test_rows(10), path.with_suffix(".new"))
     os.replace(path.with_suffix(".new"), path)
 
@@ -185,7 +185,7 @@ def emptied(path):
 
 
 def overwritten(path):
-    """As long as before, and of no sense."""
+    """Overwritten with garbage of the same length."""
     with open(path, "r+b") as file:
         file.write(b"\xff" * (path.stat().st_size - 1))
 
@@ -201,7 +201,7 @@ def removed(path):
 
 @pytest.mark.parametrize("change", [replaced, truncated, emptied, overwritten, grown, removed], ids=lambda change: change.__name__)
 def test_65_input_changed_during_the_run(binary, much, tmp_path, record_property, change):
-    """An error, or the result of the file as it was: never a crash, never a mixture."""
+    """An error, or the result for the original file: never a crash or a mixture."""
     whole, out, copy = (tmp_path / name for name in ("whole.parquet", "out.parquet", "copy.parquet"))
     begun = time.monotonic()
     assert run(smoothing(binary, much, whole)).returncode == 0
@@ -229,7 +229,7 @@ def test_65_input_changed_during_the_run(binary, much, tmp_path, record_property
 
 
 def test_69_two_runs_to_one_output(binary, much, tmp_path, record_property):
-    """Without permission to replace, the first to finish wins and the others say so."""
+    """Without permission to replace, the first run to finish wins and the others report an error."""
     for _ in range(2 * repeats()):
         out = tmp_path / "out.parquet"
         processes = [started(smoothing(binary, much, out, c=c)) for c in (0.25, 0.5, 0.75)]
@@ -244,7 +244,7 @@ def test_69_two_runs_to_one_output(binary, much, tmp_path, record_property):
 
 
 def test_69_two_runs_that_may_replace(binary, much, tmp_path, record_property):
-    """Each replaces the other's result, always by a whole one."""
+    """Each run replaces the result of the other by a complete one."""
     out, seen, stop = tmp_path / "out.parquet", set(), threading.Event()
     out.write_bytes(EARLIER)
 
@@ -280,7 +280,7 @@ def is_of(out, test, c, binary, folder):
 
 @pytest.mark.parametrize("engine", ["exact", "sparse", "fast"])
 def test_70_address_space(binary, tmp_path, record_property, engine):
-    """Whatever the limit is: done, or refused in one line and a hint, and never an abort."""
+    """With any limit, a run succeeds or is refused with one line and a hint; it never aborts."""
     test, train, out = tmp_path / "test.parquet", tmp_path / "train.parquet", tmp_path / "out.parquet"
     pq.write_table(test_rows(20_000), test)
     pq.write_table(train_rows(20_000), train)
@@ -347,7 +347,7 @@ def test_70_processes(nobody):
 
 @pytest.mark.parametrize("threads", ["1025", "20000", "99999999999999999999", "-1", "many"])
 def test_55_threads_of_the_environment(binary, written, tmp_path, threads):
-    """Issue 15, point 9: checked like --threads, where there is none; 20,000 ended in an abort."""
+    """Issue 15, point 9: checked like --threads; 20,000 ended in an abort."""
     command, surroundings = smoothing(binary, written(test_rows()), tmp_path / "out.parquet"), environment() | {"RAYON_NUM_THREADS": threads}
     process = subprocess.run(command, capture_output=True, timeout=PATIENCE, env=surroundings)
     assert_explained(process, 2, ["RAYON_NUM_THREADS", threads], "between 1 and 1024")
@@ -369,13 +369,13 @@ LAYOUTS = {
     "country": lambda rng: rng.uniform([30, -110], [48, -75], (ROWS, 2)),
 }
 WIDTHS = {"exact": ["10m"], "sparse": ["10m", "100m", "0.001deg"], "fast": ["10m", "1km", "50km", "1000km", "0.01deg", "0.5deg", "0.2"]}
-# Huge pages that are half empty, and buffers of readers and writers, however many rows there are.
+# Half-empty huge pages, and the buffers of readers and writers, for any number of rows.
 ALLOWANCE = 16e6
 
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory):
-    """Rows of every layout, with a third coordinate for those who want one."""
+    """Rows of every layout, with a third coordinate for index columns."""
     folder = tmp_path_factory.mktemp("places")
     for name, layout in LAYOUTS.items():
         rng = np.random.default_rng(56)
@@ -389,7 +389,7 @@ def places(tmp_path_factory):
 @pytest.mark.parametrize(("engine", "sigma"), [(engine, sigma) for engine in WIDTHS for sigma in WIDTHS[engine]])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_56_runs_stay_within_their_limit(binary, places, tmp_path, record_property, layout, engine, sigma):
-    """What the program says that it held, less what it holds for a few rows, is below the limit; or the run is refused."""
+    """The reported peak memory, minus that of a run with a few rows, is below the limit; or the run is refused."""
 
     def peak_under(limit, test, **flags):
         index = {"index": "latitude,longitude,height"} if sigma[-1].isdigit() else {}
@@ -401,7 +401,7 @@ def test_56_runs_stay_within_their_limit(binary, places, tmp_path, record_proper
 
     base, done, tried = peak_under("1GB", "few.parquet"), 0, 0
     limits = (20, 60, 120, 240)
-    # More columns and certificates take what one column takes, and more: two limits tell, unless there is time.
+    # More columns and certificates take at least the memory of one column: two limits are enough unless there is time.
     fewer = limits if repeats() > 1 else limits[1::2]
     columns = {"prediction": ",".join(f"model {k}" for k in range(6))}
     for flags, limits in (({}, limits), ({"certificate": True}, fewer), (columns, fewer)):
@@ -437,7 +437,7 @@ def test_56_other_subcommands_stay_within_their_limit(binary, places, tmp_path, 
             return most
         assert process.returncode == 2 and b"needs about" in said, said
 
-    # So short that a look may come too late: the best of several.
+    # The run is so short that sampling may miss the peak: the best of several runs.
     base, done = max(peak_under("1GB", tmp_path / "few.parquet") for _ in range(5)), 0
     for megabytes in (5, 20, 40, 80):
         found = peak_under(f"{megabytes}MB", tmp_path / "rows.parquet")
@@ -448,7 +448,7 @@ def test_56_other_subcommands_stay_within_their_limit(binary, places, tmp_path, 
 
 
 def test_56_more_memory_does_no_harm(binary, tmp_path, record_property):
-    """Issue 15, point 9: a weight matrix that does not fit is given up for tiles, as rows that do not fit are."""
+    """Issue 15, point 9: if the weight matrix does not fit, tiles are used, as for rows that do not fit."""
     rng, rows = np.random.default_rng(9), 500_000
     at = rng.uniform([41.0, -84.0], [43.0, -82.0], (rows, 2))
     pq.write_table(pa.table({"latitude": at[:, 0], "longitude": at[:, 1], "xgb": rng.normal(size=rows)}), tmp_path / "rows.parquet")
@@ -464,7 +464,7 @@ def test_56_more_memory_does_no_harm(binary, tmp_path, record_property):
 
 @contextlib.contextmanager
 def control_group(megabytes):
-    """A control group of this limit: what puts a process into it."""
+    """Creates a control group with this limit; returns a command prefix that runs a process in it."""
     for folder, limit in ((Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"), (Path("/sys/fs/cgroup"), "memory.max")):
         outer, inner = folder / "geosmooth-outer", folder / "geosmooth-outer" / "inner"
         try:
@@ -487,7 +487,7 @@ def control_group(megabytes):
 
 @pytest.mark.parametrize("rows", [50_000, 400_000])
 def test_92_runs_stay_within_a_control_group(binary, tmp_path, rows):
-    """Issue 15, point 7: without --memory-limit, in a group whose limit is that of the group around it; killed before."""
+    """Issue 15, point 7: without --memory-limit, in a control group whose parent has the limit; such runs were killed."""
     rng = np.random.default_rng(7)
     at = rng.uniform([35.0, -90.0], [42.0, -83.0], (rows, 2))
     pq.write_table(pa.table({"latitude": at[:, 0], "longitude": at[:, 1], "xgb": rng.normal(size=rows)}), tmp_path / "rows.parquet")
@@ -505,7 +505,7 @@ def test_92_runs_stay_within_a_control_group(binary, tmp_path, rows):
 
 
 def commands(binary, folder):
-    """Every subcommand that takes time, writing into a folder."""
+    """Every subcommand that takes time, with outputs in a folder."""
     train, validation, test = (SAMPLES / f"{name}.parquet" for name in ("train", "validation", "test"))
     columns = ["--label", "log_price", "--prediction", "xgb"]
     known = ["--train", train, *columns]
@@ -530,7 +530,7 @@ NAMES = list(commands("", Path()))
 
 @pytest.mark.parametrize("name", NAMES)
 def test_71_signals_at_any_moment(binary, tmp_path, record_property, name):
-    """The command ends with 130 or 143 and leaves nothing but what has its final name, which is whole."""
+    """The command ends with 130 or 143 and leaves only files with their final names, which are complete."""
     (tmp_path / "tmp").mkdir()
     surroundings = environment() | {"TMPDIR": str(tmp_path / "tmp")}
     command = commands(binary, tmp_path / "out")[name]
@@ -559,7 +559,7 @@ def test_71_signals_at_any_moment(binary, tmp_path, record_property, name):
 
 
 def is_whole(path):
-    """A file that can be read to its end."""
+    """A file that can be read completely."""
     if path.suffix == ".parquet":
         return pq.read_table(path).num_rows > 0
     text = path.read_text()
@@ -572,7 +572,7 @@ def is_whole(path):
 
 @pytest.mark.parametrize("number", INTERRUPTED, ids=lambda number: number.name)
 def test_71_while_writing(binary, much, tmp_path, number, record_property):
-    """Signals that fall into the writing, an earlier output being there."""
+    """Signals while an output is written over an earlier one."""
     out, kept = tmp_path / "out.parquet", 0
     size = much.stat().st_size
     assert run(smoothing(binary, much, out)).returncode == 0
@@ -589,7 +589,7 @@ def test_71_while_writing(binary, much, tmp_path, number, record_property):
 
 
 def written_so_far(folder):
-    """Bytes in temporary files, any of which may be gone by the time it is looked at."""
+    """The total size of temporary files; a file may disappear meanwhile."""
     size = 0
     for path in temporary_files(folder):
         with contextlib.suppress(FileNotFoundError):
@@ -598,7 +598,7 @@ def written_so_far(folder):
 
 
 def test_71_ignored_as_asked(binary, much, tmp_path):
-    """What `nohup` and background jobs of scripts ignore is ignored."""
+    """Signals that `nohup` and background jobs ignore stay ignored."""
 
     def ignore():
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -616,7 +616,7 @@ OTHERS_THAT_END = ["QUIT", "ABRT", "USR1", "USR2", "ALRM", "XCPU", "VTALRM", "PR
 
 @pytest.mark.parametrize("name", [name for name in OTHERS_THAT_END if hasattr(signal, f"SIG{name}")])
 def test_96_other_signals_leave_nothing(binary, much, tmp_path, name):
-    """Issue 15, point 11: what batch systems and people send ends a run as Ctrl-C does."""
+    """Issue 15, point 11: the signals of batch systems and users end a run as Ctrl-C does."""
     number, out = getattr(signal, f"SIG{name}"), tmp_path / "out.parquet"
     process = started(smoothing(binary, much, out))
     while process.poll() is None and not temporary_files(tmp_path):
@@ -636,7 +636,7 @@ def test_96_limit_on_processor_time(binary, places, tmp_path):
 
 
 def test_96_ignored_as_asked(binary, much, tmp_path):
-    """Issue 15, point 11: who starts us may want a signal to be ignored."""
+    """Issue 15, point 11: the parent process may have set a signal to be ignored."""
     ignored = (signal.SIGQUIT, signal.SIGUSR1, signal.SIGPWR)
     process = started(smoothing(binary, much, tmp_path / "out.parquet"), preexec_fn=lambda: [signal.signal(number, signal.SIG_IGN) for number in ignored])
     for number in ignored:
@@ -646,7 +646,7 @@ def test_96_ignored_as_asked(binary, much, tmp_path):
 
 
 def test_71_the_terminal_is_clean(binary, tmp_path):
-    """The progress bar is wiped away, and one line remains."""
+    """The progress bar is removed, and one line remains."""
     ours, theirs = pty.openpty()
     process = started(commands(binary, tmp_path)["methods"], stderr=theirs)
     os.close(theirs)
@@ -656,7 +656,7 @@ def test_71_the_terminal_is_clean(binary, tmp_path):
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=PATIENCE) == 130
     shown += read_rest(ours)
-    # The last thing drawn is an empty line, then come our words.
+    # The last thing drawn is an empty line, followed by our message.
     last = shown.decode().rsplit("\x1b[2K", 1)[-1]
     assert last.strip("\r\n") == "error: interrupted", shown[-300:]
 
@@ -672,7 +672,7 @@ def read_rest(terminal):
 
 
 def test_71_nobody_reads_stderr(binary, tmp_path):
-    """Last words that cannot be said do not hold up the end."""
+    """A final message that cannot be written does not delay the end of the process."""
     reading, writing = os.pipe()
     flags = fcntl.fcntl(writing, fcntl.F_GETFL)
     fcntl.fcntl(writing, fcntl.F_SETFL, flags | os.O_NONBLOCK)
@@ -691,7 +691,7 @@ def test_71_nobody_reads_stderr(binary, tmp_path):
 
 @pytest.mark.parametrize("name", ["matrix", "tune", "report", "demo"])
 def test_68_killed_while_writing_other_files(binary, tmp_path, record_property, name):
-    """Whatever has its final name is whole; temporary files may stay, since nobody is left to remove them."""
+    """Files with their final names are complete; temporary files may remain, since the process cannot remove them."""
     command = commands(binary, tmp_path / "out")[name]
     (tmp_path / "out").mkdir()
     begun = time.monotonic()
@@ -722,7 +722,7 @@ MACHINES = {
 
 @pytest.fixture(scope="module")
 def town():
-    """Rows, labels, and what smoothing makes of them."""
+    """Rows, labels and their smoothed values."""
     test, train = test_rows(3000), train_rows(3000)
     return test, train, Reference(test, train)
 
@@ -730,7 +730,7 @@ def town():
 @pytest.mark.parametrize("engine", ["exact", "sparse", "fast"])
 @pytest.mark.parametrize("simd", ["", "avx2", "plain"])
 def test_72_cores_threads_and_instructions(binary, town, written, tmp_path, engine, simd):
-    """Any number of cores and threads gives the same bits; any instructions give the same numbers."""
+    """Results have the same bits for any number of cores and threads, and agree between instruction sets."""
     test, train = written(town[0]), written(town[1], "train.parquet")
     out, results = tmp_path / "out.parquet", []
     for options in MACHINES.values():

@@ -1,4 +1,4 @@
-"""7: bytes changed at random, in metadata and pages, for every codec. Each file is refused with an explanation, or read;
+"""7: bytes changed at random, in metadata and pages, for every codec. Each file is refused with an explanation or read;
 nothing is killed, hangs or takes more memory than there is.
 
 A few hundred files for each codec here; `make hostile` tries ten thousand. A file that fails is kept, with its number.
@@ -26,7 +26,7 @@ ROWS = 30
 
 
 def variants(codec):
-    """Sound files of all kinds: encodings, page versions, with and without checksums and page indexes."""
+    """Valid files of all kinds: encodings, page versions, with and without checksums and page indexes."""
     for role in ("test", "train"):
         table = test_rows(ROWS) if role == "test" else train_rows(ROWS)
         table = table.append_column("group", pa.array(["first", "second", "third"] * (ROWS // 3)))
@@ -59,7 +59,7 @@ def flipped(data, rng):
 
 
 def attempt(binary, folder, sound, number, role, data, grouped):
-    """Runs on a changed file; gives what came of it, or fails."""
+    """Runs on a changed file and returns the outcome; fails the test if a promise is broken."""
     bad, out = folder / f"{number}.parquet", folder / f"{number}.out"
     bad.write_bytes(data)
     flags = {"test": sound["test"], "train": sound["train"]} | {role: bad}
@@ -78,7 +78,7 @@ def attempt(binary, folder, sound, number, role, data, grouped):
 
 
 def assert_sound(out):
-    """Other programs read it, and the new column is whole."""
+    """Other programs can read the output, and the new column is complete."""
     smoothed = pq.read_table(out, columns=["xgb_smoothed"])["xgb_smoothed"]
     assert len(smoothed) == pq.read_metadata(out).num_rows
     assert smoothed.null_count == 0 and np.isfinite(smoothed.to_numpy()).all()

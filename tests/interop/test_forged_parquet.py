@@ -1,4 +1,4 @@
-"""Files that say of themselves what is not so, or is too much. Numbers as in the list of bad inputs.
+"""Files with false or excessive claims in their metadata. Numbers as in the list of bad inputs.
 
 Every run has little address space: what makes room for what is merely claimed would be killed, and no test would pass.
 """
@@ -35,7 +35,7 @@ def file_of(table, **options):
 
 
 def run(binary, flags):
-    """Runs `smooth` where there is little memory."""
+    """Runs `smooth` with a small address space."""
     little = lambda: resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     flags = flags_with_defaults({"memory_limit": LIMIT, "threads": 2} | flags)
     command = [binary, "smooth", *map(str, as_arguments(flags))]
@@ -44,7 +44,7 @@ def run(binary, flags):
 
 @pytest.fixture
 def forged(binary, tmp_path):
-    """Expects that a forged file is refused, in both roles, naming the file and these things."""
+    """Expects that a forged file is refused in both roles, with a message that contains its name and these words."""
 
     def expect(data, *names, roles=("test", "train"), hint="", **flags):
         data = data.put_together() if isinstance(data, forge.File) else data
@@ -91,14 +91,14 @@ def test_08_dictionary_claims_many_values(forged, kind, values, codec):
 
 
 def delta(block, parts, values):
-    """The head of numbers packed as differences."""
+    """The header of delta-encoded numbers."""
     return forge.varint(block) + forge.varint(parts) + forge.varint(values) + forge.zigzag(0)
 
 
 @pytest.mark.parametrize("values", [2**31 - 1, 2**40, 21])
 @pytest.mark.parametrize("encoding", [6, 7])
 def test_08_lengths_of_texts_claim_many(forged, encoding, values):
-    """The count of lengths stands in the page itself."""
+    """The count of lengths is in the page itself."""
     text = all_present(20) + delta(128, 4, values) + bytes(500)
     file = file_of(test_rows(20).append_column("group", pa.array(["a"] * 20)), compression="none")
     file.set_pages(4, [data_page(20, text, encoding)])
@@ -126,7 +126,7 @@ def test_08_fixed_width_of_2_gib(forged):
 
 
 def set_rows(file, rows):
-    """Lets everything but the pages claim so many rows."""
+    """Makes all metadata except the pages claim this many rows."""
     file.set(file.footer, forge.ROWS, rows)
     file.set(file.groups()[0], forge.GROUP_ROWS, rows)
     for number in range(len(file.groups()[0][forge.COLUMNS][1][1])):
@@ -134,7 +134,7 @@ def set_rows(file, rows):
 
 
 def repeated(file, number, rows, value, width=2**31 - 1):
-    """A column in which all rows have one value, in a dictionary: some 20 bytes for two thousand million rows."""
+    """A column with one value for all rows, in a dictionary: some 20 bytes for two billion rows."""
     counts = [width] * (rows // width) + ([rows % width] if rows % width else [])
     pages = [data_page(count, all_present(count) + all_the_first(count), 8) for count in counts]
     file.set_pages(number, [dictionary_page(1, value), *pages])
@@ -158,7 +158,7 @@ def test_09_more_rows_than_can_be_counted(forged, rows):
 
 
 def test_09_terabytes_of_text(forged):
-    """One text of a megabyte, for a hundred thousand rows."""
+    """One text of a megabyte for a hundred thousand rows."""
     rows, text = 100_000, b"x" * 2**20
     file = file_of(test_rows(20).append_column("group", pa.array(["a"] * 20)), compression="none")
     set_rows(file, rows)
@@ -169,7 +169,7 @@ def test_09_terabytes_of_text(forged):
 
 
 def test_09_texts_that_share_their_beginnings(forged):
-    """Each text is the one before: prefixes of a megabyte, suffixes of nothing."""
+    """Each text equals the one before: prefixes of a megabyte, empty suffixes."""
     rows, text = 100_000, b"x" * 2**20
     runs = -(-(rows - 1) // 128)
     # The first prefix is 0, the others are 2**20: one difference of 2**20, then zeros.
@@ -191,7 +191,7 @@ def test_09_texts_that_share_their_beginnings(forged):
 @pytest.mark.parametrize("codec", ["gzip", "brotli"])
 @pytest.mark.parametrize("is_text", [False, True])
 def test_09_unpacks_to_more_than_it_claims(forged, codec, is_text):
-    """Many zeros, where 20 numbers are claimed; the crate's codecs go on to the end of the stream."""
+    """Many zeros where 20 numbers are claimed; the codecs of the Parquet crate decompress to the end of the stream."""
     table = test_rows(20).append_column("group", pa.array(["a"] * 20))
     file = file_of(table, compression=codec, use_dictionary=False)
     at = 4 if is_text else XGB
@@ -211,7 +211,7 @@ def test_09_brotli_with_a_window_of_a_gibibyte(forged):
 
 @pytest.mark.parametrize("codec", ["gzip", "brotli", "zstd"])
 def test_09_pages_larger_than_the_limit(forged, codec):
-    """Honest ones: zeros do pack that well. What does not fit is refused before it is unpacked."""
+    """Valid pages: zeros compress that well. Pages that do not fit are refused before they are decompressed."""
     text = struct.pack("<I", SMALL_BOMB // 20) + bytes(SMALL_BOMB // 20)
     content = all_present(20) + text * 20
     file = file_of(test_rows(20).append_column("group", pa.array(["a"] * 20)), compression=codec)
@@ -231,7 +231,7 @@ def test_09_row_groups_that_share_their_pages(forged):
 
 
 def nested(levels):
-    """A schema in which a column lies so many levels deep."""
+    """A schema with a column nested this many levels deep."""
     root = {4: (BYTES, b"schema"), 5: (I32, 5)}
     group = {3: (I32, 0), 4: (BYTES, b"g"), 5: (I32, 1)}
     return root, [group] * levels + [{1: (I32, 5), 3: (I32, 0), 4: (BYTES, b"leaf")}]
@@ -288,7 +288,7 @@ def test_11_three_thousand_row_groups(smooth, tmp_path):
 
 
 def test_11_a_field_of_the_wrong_kind(forged):
-    """The crate reads fields by number: text where the number of children should be would let it see another footer."""
+    """The crate identifies fields by number: with text instead of the number of children it would parse another footer."""
     file = file_of(test_rows(20))
     for number, (kind, value) in [(forge.VERSION, (BYTES, b"\x02" * 40)), (forge.ROWS, (BYTES, b"\x02" * 40))]:
         before = file.footer[number]
@@ -320,7 +320,7 @@ def test_12_flipped_bit_under_a_checksum(forged):
 
 
 class Keys(pe.KmsClient):
-    """Keys that are not secret at all."""
+    """Test keys."""
 
     def __init__(self, configuration):
         super().__init__()
@@ -379,7 +379,7 @@ def set_page_rows(file, number, rows):
     file.set_pages(number, pages)
 
 
-# Pages may hold more than is read from them: values that nobody claims are no contradiction.
+# Pages may hold more values than are read from them: unclaimed values are allowed.
 CASES = [(who, by) for who in DISAGREEING for by in (1, -1, -20, 10**9) if by > 0 or who != "everything but the values"]
 
 
@@ -407,7 +407,7 @@ def test_15_places_outside_the_file(forged, field, value):
 @pytest.mark.parametrize("value", OUTSIDE)
 @pytest.mark.parametrize("field", [4, 5, 6, 7])
 def test_15_page_indexes_outside_the_file(binary, tmp_path, field, value):
-    """An index may be left out: then the output has none, and is as right as with one."""
+    """A page index is optional: without one, the output has none and is correct."""
     test, out = test_rows(20), tmp_path / "out.parquet"
     file = file_of(test, write_page_index=True)
     chunk = file.groups()[0][forge.COLUMNS][1][1][XGB]
@@ -423,7 +423,7 @@ def test_15_page_indexes_outside_the_file(binary, tmp_path, field, value):
 
 
 def add_index(file, content, chunks):
-    """Lets columns share what is to be the list of their pages."""
+    """Makes columns share the list of their pages."""
     for chunk in chunks:
         file.set(chunk, forge.OFFSET_INDEX_START, len(file.body))
         chunk[forge.OFFSET_INDEX_LENGTH] = (I32, len(content))
@@ -438,7 +438,7 @@ def test_15_a_page_index_that_claims_many_pages(forged, claimed):
 
 
 def without_rows(group):
-    """A row group like this, of no rows."""
+    """A row group like this one, without rows."""
     chunks = [chunk | {forge.META: (STRUCT, emptied(chunk[forge.META][1]))} for chunk in group[forge.COLUMNS][1][1]]
     return group | {forge.COLUMNS: (LIST, (STRUCT, chunks)), forge.GROUP_ROWS: (I64, 0)}
 
@@ -464,7 +464,7 @@ BLOOM_KINDS = {number: (STRUCT, {1: (STRUCT, {})}) for number in (2, 3, 4)}
 
 
 def with_bloom_filter(file, claimed, length=True):
-    """Lets all columns share a filter."""
+    """Makes all columns share a Bloom filter."""
     content = forge.written(STRUCT, {1: (I32, claimed), **BLOOM_KINDS}) + bytes(BLOOM_BYTES)
     for group in file.groups():
         for chunk in group[forge.COLUMNS][1][1]:
@@ -477,7 +477,7 @@ def with_bloom_filter(file, claimed, length=True):
 @pytest.mark.parametrize("length", [True, False])
 @pytest.mark.parametrize("claimed", [BLOOM_BYTES, 2**31 - 1, 0, -1, 31])
 def test_15_a_bloom_filter_that_all_columns_share(binary, tmp_path, claimed, length):
-    """It is not copied for every one of 200 columns."""
+    """The shared filter is not copied for each of 200 columns."""
     test, out = test_rows(20), tmp_path / "out.parquet"
     for number in range(200):
         test = test.append_column(f"more {number}", pa.array(range(20)))
@@ -491,7 +491,7 @@ def test_15_a_bloom_filter_that_all_columns_share(binary, tmp_path, claimed, len
 
 
 def test_15_pages_that_disagree_in_a_column_that_passes_through(forged):
-    """They would be copied, and others would stumble over them."""
+    """Invalid filters would be copied to the output, where other readers would fail."""
     for number in (forge.PAGE_PACKED, forge.PAGE_UNPACKED):
         file = file_of(test_rows(20), compression="snappy")
         pages = file.pages(0)
@@ -507,7 +507,7 @@ def test_15_pages_that_disagree_in_a_column_that_passes_through(forged):
 
 
 def schema_of_shared_names(fields, length):
-    """An Arrow schema of many fields whose names are one long text, which stands there once."""
+    """An Arrow schema of many fields that share one long name, stored once."""
     short = [f"{number:012d}" for number in range(fields)]
     message = bytearray(pa.schema([(name, pa.int64()) for name in ["n" * length, *short]]).serialize().to_pybytes())
     long_at = message.find(struct.pack("<I", length) + b"n" * length)
@@ -520,7 +520,7 @@ def schema_of_shared_names(fields, length):
 
 
 def test_19_an_arrow_schema_of_shared_names(forged):
-    """A megabyte in the file, 1.8 GB once every field has its own."""
+    """A megabyte in the file, 1.8 GB if every field has its own copy."""
     file = file_of(test_rows(20))
     schema = base64.b64encode(schema_of_shared_names(1800, 2**20))
     file.footer[forge.KEY_VALUES] = (LIST, (STRUCT, [{1: (BYTES, b"ARROW:schema"), 2: (BYTES, schema)}]))
@@ -531,14 +531,14 @@ def test_19_an_arrow_schema_of_shared_names(forged):
 
 
 def test_20_a_long_name_that_does_not_exist(forged):
-    """Comparing it with the names that do exist must not take the product of their lengths."""
+    """Suggesting a similar name must not take time proportional to the product of the lengths."""
     long = "n" * 30_000
     table = test_rows(20).append_column(long, pa.array([1.0] * 20))
     forged(file_of(table), "does not exist", roles=["test"], prediction=long + "o")
 
 
 def test_26_names_that_command_the_terminal(binary, tmp_path):
-    """Control characters are not shown as they are; the message stays on its line."""
+    """Control characters are replaced; the message stays on one line."""
     table = test_rows(20).append_column("\x1b[31mred\x1e\n\u2028\x85", pa.array([1.0] * 20))
     pq.write_table(table, tmp_path / "bad.parquet")
     process = run(binary, {"test": tmp_path / "bad.parquet", "output": tmp_path / "out", "prediction": "red"})
@@ -559,7 +559,7 @@ WIDTHS = {"float64": 8, "float32": 4, "int64": 8, "int32": 4, "float16": 2, "dec
 
 
 def split_column(kind, version="1.0", nullable=True):
-    """A file whose values are of this kind."""
+    """A file with values of this kind."""
     values = [float(number) for number in range(20)]
     column = pa.array(values).cast(pa.decimal128(20, 1)) if kind == "decimal" else pa.array(np.array(values, kind))
     test = test_rows(20).set_column(XGB, pa.field("xgb", column.type, nullable), column)
@@ -567,7 +567,7 @@ def split_column(kind, version="1.0", nullable=True):
 
 
 def split_page(content, version, nullable=True, present=20):
-    """A page of 20 rows, of which the first so many are there."""
+    """A page of 20 rows, of which only the first ones have a value."""
     run = lambda count, level: forge.varint(count << 1) + bytes([level])
     levels = (run(present, 1) + (run(20 - present, 0) if present < 20 else b"")) if nullable else b""
     if version == "1.0":
@@ -582,7 +582,7 @@ def split_page(content, version, nullable=True, present=20):
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("kind", WIDTHS)
 def test_83_split_values_of_a_wrong_length(forged, kind, version, nullable):
-    """Bytes of different values were put together, without an error."""
+    """Bytes of different values were combined, without an error."""
     width = WIDTHS[kind]
     for length in [19 * width, 21 * width, 40 * width, 20 * width + 1, 20 * width - 1, width, 0]:
         file = split_column(kind, version, nullable)
@@ -593,7 +593,7 @@ def test_83_split_values_of_a_wrong_length(forged, kind, version, nullable):
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("kind", WIDTHS)
 def test_83_split_values_for_those_that_are_missing(forged, kind, version):
-    """Values for all rows where half of them are null."""
+    """Values for all rows although half of them are null."""
     file = split_column(kind, version)
     file.set_pages(XGB, [split_page(bytes(20 * WIDTHS[kind]), version, present=10)])
     forged(file, "split", roles=["test"], on_invalid="skip")
@@ -601,7 +601,7 @@ def test_83_split_values_for_those_that_are_missing(forged, kind, version):
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 def test_83_split_values_of_the_right_length(smooth, tmp_path, version):
-    """Some are missing, some stand in a dictionary."""
+    """Some values are null, some are in a dictionary."""
     test = test_rows(20)
     values = test["xgb"].to_numpy()
     stream = lambda values: np.frombuffer(values.tobytes(), np.uint8).reshape(-1, 8).T.tobytes()
@@ -633,7 +633,7 @@ def test_83_split_values_of_writers(smooth, tmp_path, kind, version):
 
 
 def test_56_what_reading_needs(forged):
-    """Text of some 100 MB in all, which 30 kB of rows would not suggest."""
+    """Text of some 100 MB in total, in a file of 30 kB."""
     rng = np.random.default_rng(5)
     text = pa.array([bytes(rng.integers(97, 122, 100_000, dtype=np.uint8)).decode() for _ in range(500)])
     table = test_rows(500).append_column("group", text)

@@ -1,4 +1,4 @@
-"""Files whose metadata are much: many row groups, many columns, long or many pairs of keys and values (issue 15)."""
+"""Files with large metadata: many row groups, many columns, long or many key-value pairs (issue 15)."""
 
 import base64
 import subprocess
@@ -17,16 +17,16 @@ from sample import Reference, test_rows
 from test_forged_parquet import file_of, without_rows
 
 MIB = 1 << 20
-BESIDE = 30 * MIB  # that a run may take beside its limit: the program itself
+BESIDE = 30 * MIB  # memory that a run may take beside its limit, for the program itself
 
 
 def peak_of(binary, flags, folder):
-    """The process and the most memory that it held at once."""
+    """The finished process and its peak memory."""
     said = folder / "said"
     command = [binary, "smooth", *map(str, as_arguments(flags_with_defaults(flags)))]
     with said.open("wb") as file:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=file, env=environment())
-        # What the kernel adds up for a process that ended counts this one too, from which it was started.
+        # The kernel's peak for a finished process includes that of its parent, this one.
         most = 0
         while process.poll() is None:
             most = max(most, peak(process.pid))
@@ -35,7 +35,7 @@ def peak_of(binary, flags, folder):
 
 
 def within(binary, folder, limit, **flags):
-    """Runs within a limit in MiB, or is refused in a plain word: in neither case does it hold more. Whether it ran."""
+    """Runs within a limit in MiB or is refused; in both cases the memory stays below the limit. Returns whether it ran."""
     flags = {"output": folder / "out.parquet", "memory_limit": f"{limit}MiB", "threads": 2, "overwrite": True} | flags
     process, most = peak_of(binary, flags, folder)
     assert most <= limit * MIB + BESIDE, f"{most / MIB:.0f} MiB under {limit}: {process.stderr}"
@@ -48,7 +48,7 @@ def within(binary, folder, limit, **flags):
 
 
 def with_empty_groups(table, groups):
-    """A file of these rows, and of row groups without any."""
+    """A file with these rows and additional empty row groups."""
     file = file_of(table)
     whole = file.groups()[0]
     file.footer[forge.GROUPS] = (forge.LIST, (forge.STRUCT, [whole, *[without_rows(whole)] * (groups - 1)]))
@@ -56,7 +56,7 @@ def with_empty_groups(table, groups):
 
 
 def test_80_more_row_groups_than_one_output_holds(binary, tmp_path):
-    """Each file can be read; both together failed after all the work, as damaged."""
+    """Each file can be read; together they were called damaged, after all the work."""
     (tmp_path / "in").mkdir()
     for name in ("a", "b"):
         (tmp_path / "in" / f"{name}.parquet").write_bytes(with_empty_groups(test_rows(20), 20_000))
@@ -77,12 +77,12 @@ def test_80_as_many_row_groups_as_one_output_holds(smooth, tmp_path):
 
 
 def test_81_a_million_pairs(smooth, tmp_path):
-    """Called damaged: their copy in the Arrow schema has more tables than the Parquet crate reads."""
+    """Such files were called damaged: their copy in the Arrow schema has more tables than the Parquet crate reads."""
     test = test_rows(20)
     pairs = {f"key {number}": f"value {number}" for number in range(1_000_000)}
     pq.write_table(test.replace_schema_metadata(pairs), tmp_path / "test.parquet")
     out = smooth(tmp_path / "test.parquet", memory_limit="3GiB")
-    # Others have limits of their own for that.
+    # Other readers have their own limits.
     sizes = {"thrift_container_size_limit": 10**8, "thrift_string_size_limit": 10**9}
     file = pq.ParquetFile(out, **sizes)
     assert file.metadata.metadata | {b"ARROW:schema": b""} == {key.encode(): value.encode() for key, value in pairs.items()} | {b"ARROW:schema": b""}
@@ -102,7 +102,7 @@ def test_81_an_arrow_schema_of_a_million_parts(binary, tmp_path):
 
 
 def test_81_embedded_metadata_that_no_pair_repeats_are_kept(smooth, tmp_path):
-    """As the Rust writer of Parquet has them."""
+    """As the Rust Parquet writer stores them."""
     test = test_rows(20)
     file = file_of(test.replace_schema_metadata({"only here": "value", "both": "value"}))
     pairs = file.footer[forge.KEY_VALUES][1][1]
@@ -117,7 +117,7 @@ def test_81_embedded_metadata_that_no_pair_repeats_are_kept(smooth, tmp_path):
 @pytest.mark.parametrize("limit", [40, 100, 200, 400])
 @pytest.mark.parametrize("key", ["note", "geo"])
 def test_81_a_long_pair(binary, tmp_path, key, limit):
-    """30 MB: it was held ten times, whatever the limit."""
+    """30 MB, which were held ten times regardless of the limit."""
     value = "v" * 30_000_000 if key == "note" else '{"primary_column": "p", "columns": {"p": {"encoding": "WKB", "crs": "' + "c" * 30_000_000 + '"}}}'
     test = test_rows(20)
     pq.write_table(test.replace_schema_metadata({key: value}), tmp_path / "test.parquet")
@@ -130,7 +130,7 @@ def test_81_a_long_pair(binary, tmp_path, key, limit):
 
 @pytest.mark.parametrize("limit", [40, 100, 400])
 def test_81_a_long_crs_that_is_looked_at(binary, tmp_path, limit):
-    """20 MB, named in a line."""
+    """A name of 20 MB, which a message must show on one line."""
     points = pa.array([b"\x01\x01\x00\x00\x00" + np.array([lon, lat]).tobytes() for lat, lon in [(41.0, -83.0)] * 20])
     geo = '{"version": "1.0.0", "primary_column": "p", "columns": {"p": {"encoding": "WKB", "geometry_types": [], "crs": "' + "c" * 20_000_000 + '"}}}'
     test = test_rows(20).select(["id", "xgb"]).append_column("p", points).replace_schema_metadata({"geo": geo})
@@ -147,7 +147,7 @@ def test_81_a_long_crs_that_is_looked_at(binary, tmp_path, limit):
 
 @pytest.mark.parametrize("limit", [100, 160, 250, 500])
 def test_82_many_columns_in_many_row_groups(binary, tmp_path, limit):
-    """The writer of the output holds what is said of every column of every row group once more."""
+    """The writer holds the metadata of every column of every row group once more."""
     test = test_rows(40)
     wide = {f"c{number}": pa.array(np.zeros(40, np.int8)) for number in range(4000)}
     test = pa.table({name: test[name] for name in test.column_names} | wide)
@@ -159,7 +159,7 @@ def test_82_many_columns_in_many_row_groups(binary, tmp_path, limit):
 
 
 def test_82_a_matrix_of_all_pairs_is_refused_by_a_sample(binary, tmp_path):
-    """Looking at whole tiles took a gigabyte and most of a minute, to say that there is no room."""
+    """Examining whole tiles took a gigabyte and most of a minute before the run was refused."""
     rng, n = np.random.default_rng(5), 150_000
     table = pa.table({"latitude": rng.uniform(40, 42, n), "longitude": rng.uniform(-84, -82, n), "xgb": rng.normal(size=n)})
     pq.write_table(table, tmp_path / "test.parquet")

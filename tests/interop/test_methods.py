@@ -1,4 +1,4 @@
-"""`methods` against dense solves in numpy: what each method predicts, what is chosen, and what it shows."""
+"""`methods` against dense solutions in numpy: the predictions of each method, the chosen settings, and the output."""
 
 import json
 
@@ -60,7 +60,7 @@ def gaussian(sigma, here, there):
 
 
 def predicted(town, rows, method, sigma, c, delta, eta, alpha, ridge, laplacian, constant, noise):
-    """The definition of each method, by dense solves."""
+    """The definition of each method, by dense solutions."""
     labels, values = town.column("train", "price"), town.column(rows, "xgb")
     known, here = town.at("train"), town.at(rows)
     across, among = gaussian(sigma, here, known), gaussian(sigma, here, here)

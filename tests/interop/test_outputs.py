@@ -1,4 +1,4 @@
-"""What becomes of outputs: who may read them, which may stand beside which, and what killed runs leave. Numbers as in the list of bad inputs."""
+"""Outputs: their permissions, conflicts between them, and the files that killed runs leave. Numbers as in the list of bad inputs."""
 
 import contextlib
 import os
@@ -38,7 +38,7 @@ def test_91_new_outputs_are_as_any_new_file(binary, tmp_path, mask):
 
 @pytest.mark.parametrize("earlier", [0o600, 0o640, 0o400, 0o666, 0o604])
 def test_91_overwriting_keeps_the_permissions(binary, written, tmp_path, earlier):
-    """Issue 15, point 6. The owner too, where we may give a file away."""
+    """Issue 15, point 6: the owner is kept, too, if the user may change it."""
     outputs = [tmp_path / "out.parquet", tmp_path / "page" / "index.html", tmp_path / "page" / "values.svg"]
     (tmp_path / "page").mkdir()
     owner = (1234, 2345) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
@@ -55,7 +55,7 @@ def test_91_overwriting_keeps_the_permissions(binary, written, tmp_path, earlier
 
 @pytest.mark.parametrize(("earlier", "kept"), [(0o640, 0o600), (0o660, 0o600), (0o644, 0o644), (0o604, 0o600)])
 def test_91_access_is_not_widened_where_the_owner_cannot_be_kept(nobody, earlier, kept):
-    """Issue 15, point 6: the file was root's and its group's, and becomes that of who may replace it."""
+    """Issue 15, point 6: a file of root and its group becomes a file of the user who may replace it."""
     folder, run_as_nobody = nobody
     out = folder / "out.parquet"
     pq.write_table(test_rows(20), folder / "test.parquet")
@@ -67,7 +67,7 @@ def test_91_access_is_not_widened_where_the_owner_cannot_be_kept(nobody, earlier
 
 
 def test_91_nobody_else_reads_what_is_half_written(binary, much, tmp_path):
-    """Issue 15, point 6: temporary files are their owner's alone until they are complete."""
+    """Issue 15, point 6: only the owner may read temporary files until they are complete."""
     whole, seen = tmp_path / "whole.parquet", set()
     assert run(smoothing(binary, much, whole)).returncode == 0
     process = started(smoothing(binary, much, tmp_path / "out.parquet"))
@@ -85,7 +85,7 @@ def test_91_nobody_else_reads_what_is_half_written(binary, much, tmp_path):
 
 
 def sets(binary, folder):
-    """Runs of which two outputs are one file."""
+    """Runs in which two outputs are the same file."""
     smooth, tune = commands(binary, folder)["smooth"][:-1], commands(binary, folder)["tune"][:-1]
     page = ["--report", folder / "page", "--overwrite"]
     return {
@@ -101,7 +101,7 @@ def sets(binary, folder):
 
 @pytest.mark.parametrize("name", sets("", SAMPLES))
 def test_95_two_outputs_that_are_one_file(binary, tmp_path, name):
-    """Issue 15, point 10: refused before the work, with nothing written."""
+    """Issue 15, point 10: refused before the work; nothing is written."""
     (tmp_path / "page").mkdir()
     (tmp_path / "page" / "index.html").write_bytes(EARLIER)
     (tmp_path / "link.html").symlink_to(tmp_path / "page" / "index.html")
@@ -135,7 +135,7 @@ def test_95_parameters_are_an_input(binary, written, tmp_path, way):
 
 @pytest.mark.parametrize("other", ["matrix", "report"])
 def test_95_all_or_none_on_a_full_disk(binary, tmp_path, other):
-    """Issue 15, point 10: no output takes its name before all are complete."""
+    """Issue 15, point 10: no output gets its name before all are complete."""
     with mounted(tmp_path / "disk", "size=64k") as disk:
         out = tmp_path / "out.parquet"
         out.write_bytes(EARLIER)
@@ -150,7 +150,7 @@ def test_95_all_or_none_on_a_full_disk(binary, tmp_path, other):
 
 
 def test_94_folder_that_cannot_be_listed(nobody):
-    """Issue 15, point 9: one may write into it, and the output is in place."""
+    """Issue 15, point 9: the folder is writable, and the output gets its name."""
     folder, run_as_nobody = nobody
     pq.write_table(test_rows(20), folder / "test.parquet")
     (folder / "drop").mkdir()
@@ -166,7 +166,7 @@ def test_94_folder_that_cannot_be_listed(nobody):
 
 
 def killed_while_writing(command, folder):
-    """Kills a run as soon as something is written to its temporary file, and gives that file."""
+    """Kills a run as soon as something is written to its temporary file, and returns that file."""
     process = started(command)
     while process.poll() is None and not any(path.stat().st_size for path in temporary_files(folder)):
         pass
@@ -189,7 +189,7 @@ def test_97_the_next_run_removes_what_a_killed_one_left(binary, much, written, t
 
 
 def test_97_what_a_run_still_holds_stays(binary, much, written, tmp_path):
-    """Issue 15: a run that stands still for a while finds its file again."""
+    """Issue 15: a run that is stopped for a while keeps its file."""
     process = started(smoothing(binary, much, tmp_path / "slow.parquet"))
     while not temporary_files(tmp_path):
         assert process.poll() is None
@@ -204,7 +204,7 @@ def test_97_what_a_run_still_holds_stays(binary, much, written, tmp_path):
 
 
 def test_97_what_is_not_ours_stays(binary, written, tmp_path):
-    """Issue 15: neither links nor folders nor pipes nor files of somebody else, by whatever name."""
+    """Issue 15: links, folders, pipes and files of other users are never removed, whatever their names."""
     stays = [tmp_path / f".geosmooth-{name}.tmp" for name in ("link", "folder", "pipe", "other")]
     stays[0].symlink_to(written(test_rows(), "kept.parquet"))
     stays[1].mkdir()
@@ -220,7 +220,7 @@ def test_97_what_is_not_ours_stays(binary, written, tmp_path):
 
 
 def test_97_many_runs_in_one_folder(binary, written, tmp_path, record_property):
-    """Issue 15: runs that begin together do not take each other's files for abandoned."""
+    """Issue 15: runs that start at the same time do not take each other's files for abandoned."""
     test, count = written(test_rows()), 24
     for _ in range(repeats()):
         processes = [

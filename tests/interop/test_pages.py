@@ -1,4 +1,4 @@
-"""The pages that `--report` writes, opened in headless Chromium: nothing fails, the maps are drawn, the plots are there."""
+"""The pages of `--report`, opened in headless Chromium: no errors, maps are drawn, and plots exist."""
 
 import json
 import re
@@ -20,7 +20,7 @@ def country(tmp_path_factory):
 
 
 def flags(country, subcommand):
-    """Sound arguments of each subcommand that writes a page."""
+    """Valid arguments of each subcommand that writes a page."""
     train = ["--train", country.paths["train"], "--label", "price", "--prediction", "xgb"]
     validation, test = (["--" + name, country.paths[name]] for name in ("validation", "test"))
     return {

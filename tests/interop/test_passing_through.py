@@ -1,4 +1,4 @@
-"""Columns that geosmooth only carries come out as they went in, whichever program reads the output.
+"""Columns that geosmooth only copies are unchanged, whichever program reads the output.
 
 The comparison is always with what the same program reads from the input: Parquet itself, not geosmooth, may turn
 seconds into milliseconds.
@@ -24,7 +24,7 @@ NOON = dt.datetime(2024, 2, 29, 12, 0, 0, 123456)
 
 
 def repeated(some, kind=None):
-    """These values, a null among them, over and over until there are enough."""
+    """These values and a null, repeated until there are enough."""
     return pa.array([[*some, None][i % (len(some) + 1)] for i in range(ROWS)], kind)
 
 
@@ -89,12 +89,12 @@ COLUMNS = {
 
 
 def carrying(name, values, **field):
-    """The first rows to be predicted with one more column, in front of the others."""
+    """The first rows to predict, with an additional first column."""
     return test_rows(len(values)).add_column(0, pa.field(name, values.type, **field), values)
 
 
 def through(smooth, tmp_path, table, **writing):
-    """Writes the table, smooths, and reads both files: as pyarrow gets the input, and the output without our column."""
+    """Writes the table, smooths it, and returns the input and the output without the new column, as pyarrow reads them."""
     pq.write_table(table, tmp_path / "test.parquet", **writing)
     out = pq.read_table(smooth(tmp_path / "test.parquet"))
     assert out.column_names[-1] == "xgb_smoothed"
@@ -179,7 +179,7 @@ def test_field_ids(smooth, tmp_path):
 
 
 def everything(n):
-    """Columns of all types in one table of n rows, but for the one that pyarrow cannot read from several row groups."""
+    """Columns of all types in one table of n rows, except one that pyarrow cannot read from several row groups."""
     wide = pa.table(COLUMNS).drop_columns(["list of dictionaries"])
     wide = pa.concat_tables([wide] * (n // ROWS + 1)).slice(0, n)
     for name, values in zip(test_rows().column_names, test_rows(n).columns):
@@ -275,8 +275,8 @@ def test_duckdb_reads_the_output(smooth, tmp_path):
 
 
 def test_bloom_filters_are_kept(smooth, tmp_path):
-    """Those of pyarrow and DuckDB, byte by byte, and DuckDB finds out by them what is not there."""
-    # DuckDB makes one for a column of few values.
+    """The Bloom filters of pyarrow and DuckDB are copied byte by byte, and DuckDB can use them."""
+    # DuckDB writes a filter for a column with few distinct values.
     table = test_rows(1000).append_column("house", pa.array([f"house {i % 4}" for i in range(1000)]))
     pq.write_table(table, tmp_path / "pyarrow.parquet", bloom_filter_options={"house": True})
     with duckdb.connect() as connection:

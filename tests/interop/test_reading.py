@@ -1,4 +1,4 @@
-"""What other programs write, geosmooth reads: libraries, codecs, encodings, value types, several files."""
+"""geosmooth reads the files of other programs: libraries, codecs, encodings, value types, several files."""
 
 import decimal
 
@@ -193,7 +193,7 @@ def test_coordinate_types(smooth, tmp_path, kind):
 
 
 def parts(folder, table, sizes):
-    """One file for each of these sizes, named so that their order is that of the rows."""
+    """One file for each of these sizes, with names in the order of the rows."""
     folder.mkdir()
     first = 0
     for number, size in enumerate(sizes):

@@ -1,4 +1,4 @@
-"""`geosmooth reproduce` at small size: whole folders, the same bytes for the same seed, scores as numpy has them, one line for errors."""
+"""`geosmooth reproduce` at small size: complete folders, the same bytes for the same seed, scores as in numpy, errors on one line."""
 
 import csv
 import json
@@ -66,7 +66,7 @@ def test_a_seed_decides_whatever_the_threads(geosmooth, folders, tmp_path, exper
         return process.stdout
 
     results("again", "--threads", 2)
-    # Seconds of methods differ from run to run, so their tables do.
+    # The seconds of methods differ from run to run, and so do their tables.
     timed = {"index.html", "tables.md", "Methods.csv"} if experiment == "housing" else set()
     for path in (folders / experiment).iterdir():
         assert path.name in timed or path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
@@ -83,7 +83,7 @@ def test_pages_open_without_a_complaint(folders, experiment):
 
 
 def homes(folder, n=600):
-    """Sales with numbers, a date, a category and a null, whose prices follow a field over space."""
+    """Sales with numbers, a date, a category and a null; prices depend on a field over space."""
     rng = np.random.default_rng(3)
     lat, lon = 41 + rng.uniform(0, 0.2, n), -83 + rng.uniform(0, 0.2, n)
     size, kind = rng.uniform(500, 3000, n), rng.choice(["brick", "wood"], n)

@@ -1,4 +1,4 @@
-"""What the numbers promise: the weight matrix, the certificate, groups."""
+"""Guarantees of the results: the weight matrix, the error bounds, groups."""
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +8,7 @@ import pytest
 import dense
 from sample import TOWN, Reference, test_rows, train_rows, with_column
 
-# The reference rounds too: nothing below this part of the range is asked of it.
+# The reference has rounding errors, too: differences below this fraction of the range are ignored.
 ROUNDING = 1e-12
 
 
@@ -19,7 +19,7 @@ def written(tmp_path, test, train):
 
 
 def with_duplicates(table):
-    """Every place three times, values left as they are; the order of the rows is shuffled."""
+    """Every place three times, with its values unchanged, in random order."""
     third = np.arange(len(table)) // 3
     for name in ("latitude", "longitude"):
         table = with_column(table, name, table[name].take(pa.array(third)))
@@ -27,7 +27,7 @@ def with_duplicates(table):
 
 
 def with_a_lonely_row(table):
-    """The first row six sigma of 500 m north of where a crowd of all others lives."""
+    """The first row is six sigma (of 500 m) north of a cluster of all others."""
     rng = np.random.default_rng(8)
     north = TOWN[0] + np.degrees(6 * 500 / dense.EARTH_RADIUS)
     crowd = [centre + rng.normal(0, 1e-3, len(table)) for centre in TOWN]
@@ -106,7 +106,7 @@ def test_the_bound_holds_on_every_row(smooth, tmp_path, engine, places, c):
 
 
 def test_a_hard_cut_shows_in_the_bound(smooth, tmp_path):
-    """The lonely row loses more than the tolerance at three sigma, and the certificate says so."""
+    """With a cutoff at three sigma, the error of the distant row exceeds the tolerance, and its bound shows that."""
     test, train = with_a_lonely_row(test_rows()), with_a_lonely_row(train_rows()).slice(1)
     out = pq.read_table(
         smooth(*written(tmp_path, test, train), engine="sparse", cutoff=3, label_weight=1e4, certificate=True)
@@ -147,7 +147,7 @@ GROUPS = {
 
 
 def in_groups(table, kinds):
-    """The table with a group for each row; the last group is rare."""
+    """The table with a group for each row; the last group has few rows."""
     choice = np.random.default_rng(len(table)).choice(3, len(table), p=[0.5, 0.48, 0.02])
     return table.append_column("kind", kinds.take(pa.array(choice)))
 
@@ -170,7 +170,7 @@ def test_groups_equal_separate_runs(smooth, tmp_path, kinds, engine):
 
 @pytest.mark.parametrize("zones", [("Europe/Paris", "Europe/Paris"), ("Asia/Kathmandu", "UTC"), ("Nowhere/Known", "+05:30"), (None, None)])
 def test_groups_of_moments(smooth, tmp_path, zones):
-    """A moment is the same in every zone and unit. The first two are half past two in Paris, as clocks go back."""
+    """A point in time is the same in every zone and unit. The first two are 02:30 in Paris, before and after the clocks go back."""
     moments = [1_729_989_000, 1_729_992_600, 0]
     in_zone = lambda unit, zone, per_second: pa.array([per_second * moment for moment in moments], pa.timestamp(unit, zone))
     test = in_groups(test_rows(), in_zone("us", zones[0], 1_000_000))

@@ -1,4 +1,4 @@
-"""What is printed for people, of names that would command their terminal. Numbers as in the list of bad inputs."""
+"""Printed output with names that contain terminal control sequences. Numbers as in the list of bad inputs."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ import pytest
 from sample import test_rows, train_rows
 from test_faults import run
 
-# Clear the screen, a line of one's own, the same with one letter, rub out, turn what follows, a new line that is none in ASCII.
+# Clear the screen, a line break, the 8-bit escape, delete, right-to-left override, the Unicode line separator.
 WILD = "w\x1b[2J\nforged\x9b2K\x7f\r\u202eturned\u2066\u2028"
 
 
@@ -24,7 +24,7 @@ def assert_harmless(process):
 
 @pytest.fixture
 def wild(tmp_path):
-    """Labelled rows and rows to predict whose names would command a terminal, in a folder of such a name."""
+    """Labelled rows and rows to predict with terminal control sequences in column, file and folder names."""
     folder = tmp_path / WILD
     folder.mkdir()
 
@@ -62,7 +62,7 @@ def test_93_names_do_not_command_the_terminal(binary, wild, name):
 
 
 def test_93_nor_do_parameters(binary, wild):
-    """Issue 15, point 8: fields of a file that somebody else wrote."""
+    """Issue 15, point 8: fields of a file from an untrusted source."""
     assert run([binary, *subcommands(wild)["tune"], "--sigma-grid", "500m"]).returncode == 0
     tuned = json.loads((wild / "tuned.json").read_text())
     smooth = ["smooth", "--train", wild / "train.parquet", "--test", wild / "test.parquet", "--params", wild / "wild.json", "-o", wild / "out.parquet", "--overwrite"]
@@ -73,7 +73,7 @@ def test_93_nor_do_parameters(binary, wild):
 
 
 def test_93_json_is_exact(binary, wild):
-    """Issue 15, point 8: what programs read is as it was, and harmless where it is shown."""
+    """Issue 15, point 8: output for programs keeps its meaning, and is harmless in a terminal."""
     process = run([binary, *subcommands(wild)["tune"], "--sigma-grid", "500m", "--json"])
     assert process.returncode == 0, process.stderr
     assert json.loads(process.stdout)["best"]["prediction"] == WILD

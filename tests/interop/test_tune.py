@@ -1,4 +1,4 @@
-"""`tune` against dense sums in numpy, its promises (no leak, no harm), and `smooth --params` with what it wrote."""
+"""`tune` against dense sums in numpy, its guarantees (no leak, no harm), and `smooth --params` with its output."""
 
 import json
 from pathlib import Path
@@ -108,7 +108,7 @@ def test_leave_one_out_hides_each_rows_own_label(tune, country):
 
 
 def test_blocked_folds_are_harder_than_leave_one_out(tune):
-    """A hidden block has no labels next door, so that smoothing gains less there."""
+    """A hidden block has no labels close by, so that smoothing gains less there."""
     settings = ["--sigma-grid", "700m", "--label-weight", "50", "--c-grid", "0.8"]
     alone = tune("--leave-one-out", *settings, validation=False, predictions=["xgb"])
     folds = tune("--folds", "5", "--block", "3km", *settings, validation=False, predictions=["xgb"])
@@ -117,7 +117,7 @@ def test_blocked_folds_are_harder_than_leave_one_out(tune):
 
 
 def test_validation_labels_are_no_sources(geosmooth, country, tmp_path):
-    """Other truths in the validation rows change the score, but not what is smoothed: scores are those of dense sums again."""
+    """Other true values of validation rows change the score, but not the smoothed values: scores still equal those of dense sums."""
     rng = np.random.default_rng(3)
     table = country.tables["validation"]
     truth = rng.normal(12, 1, len(table))
@@ -132,7 +132,7 @@ def test_validation_labels_are_no_sources(geosmooth, country, tmp_path):
 
 
 def noise(rng, path, error):
-    """Rows whose truth has no pattern in space, and a model that knows it up to an error."""
+    """Rows without a spatial pattern, and a model that predicts them with independent errors."""
     price = rng.normal(10, 1, 300)
     at = {"lat": rng.uniform(40, 41, 300), "lon": rng.uniform(-84, -83, 300)}
     pq.write_table(pa.table(at | {"price": price, "model": price + rng.normal(0, error, 300)}), path)
@@ -142,7 +142,7 @@ def noise(rng, path, error):
 @pytest.mark.parametrize("error", [0, 0.01])
 @pytest.mark.parametrize("grids", [[], ["--sigma-grid", "1km,10km,100km", "--c-grid", "0,0.5,1"]])
 def test_smoothing_does_no_harm(geosmooth, tmp_path, error, grids):
-    """Where nothing helps c is 0, and a gain that is chance is called so."""
+    """If smoothing does not help, c is 0, and a gain within noise is reported as such."""
     rng = np.random.default_rng(8)
     files = [part for name in ("train", "validation") for part in ("--" + name, noise(rng, tmp_path / f"{name}.parquet", error))]
     process = geosmooth("tune", *files, "--label", "price", "--prediction", "model", "--json", *grids)
@@ -284,7 +284,7 @@ def test_tuning_keeps_the_correct_step_where_it_pays(tune, geosmooth, country, t
 
 
 def test_residuals_that_say_nothing_are_left_alone(geosmooth, country, tmp_path):
-    """Out-of-fold predictions that are noise: the correct step cannot win, so it is not chosen."""
+    """Out-of-fold predictions that are noise: the correct step cannot help and is not chosen."""
     rng = np.random.default_rng(9)
     train = country.tables["train"]
     column = train.schema.get_field_index("xgb_oof")
@@ -321,7 +321,7 @@ def test_the_same_for_any_number_of_threads(geosmooth):
 
 @pytest.mark.parametrize("prediction", ["xgb", "ridge", "rff", "xgb_location"])
 def test_each_step_pays_on_the_holdout_rows_of_the_sample(geosmooth, tmp_path, prediction):
-    """The paper's grid, then all searched, then corrected too: each at least as good on rows that nothing was chosen on."""
+    """The paper's grid, then the search, then with the correct step: each at least as good on holdout rows."""
 
     def holdout(*flags):
         tuned = tmp_path / "tuned.json"
@@ -345,7 +345,7 @@ def test_the_table_for_people(geosmooth, country, tmp_path):
 
 
 def test_the_bound_of_the_correct_step_where_no_residual_matters(geosmooth, tmp_path):
-    """So far away that nothing is added: what was left out must be in the bound."""
+    """Rows so far away that they are left out of the sums: the bound must include them."""
     pq.write_table(pa.table({"x": [0.0, 0.01], "y": [100.0, 50.0], "oof": [0.0, 0.0]}), tmp_path / "train.parquet")
     pq.write_table(pa.table({"x": [6.4, 6.45, 6.5], "p": [1.0, 2.0, 3.0]}), tmp_path / "test.parquet")
     flags = ["--train", tmp_path / "train.parquet", "--test", tmp_path / "test.parquet", "--label", "y", "--prediction", "p", "--index", "x"]

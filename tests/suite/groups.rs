@@ -1,4 +1,4 @@
-//! Many groups (issue 15): small ones share pieces, tasks and trees with their neighbours, and must not be seen to.
+//! Many groups (issue 15): small ones share pieces, tasks and trees with their neighbours, which must not change results.
 
 use geosmooth::engine::EngineKind;
 use geosmooth::{Correction, EngineOptions, LabelledRows, Places, Smoother};
@@ -7,7 +7,8 @@ use crate::problem::{Problem, Random, SPACES, Shape, all, for_each_engine, large
 
 for_each_engine!(small_and_large_groups_are_smoothed_as_if_alone, a_group_for_each_row_gives_the_rows_themselves);
 
-/// Groups of a row, of a few, of about as many as make a tree worth it, and of many; some have targets alone, some labels alone.
+/// Groups of one row, of a few rows, of about as many as make a tree worthwhile, and of many. Some have only targets, some only
+/// labels.
 fn groups(rows: usize, random: &mut Random) -> Vec<u32> {
     let mut group = |row: usize| match row % 4 {
         0 => 100_000 + (random.next() % 3000) as u32,
@@ -50,14 +51,13 @@ fn small_and_large_groups_are_smoothed_as_if_alone(engine: EngineKind) {
     }
 }
 
-/// The rows of one group with no others, by all pairs.
+/// The rows of one group alone, by the exact engine.
 fn alone(problem: &Problem, smoother: &Smoother, targets: &[usize], labels: &[usize]) -> Vec<Option<f64>> {
-    let pick = |values: &[f64], rows: &[usize]| rows.iter().map(|&row| values[row]).collect();
     let alone = Problem {
         targets: problem.targets.select(targets),
-        predictions: pick(&problem.predictions, targets),
+        predictions: targets.iter().map(|&row| problem.predictions[row]).collect(),
         labelled: problem.labelled.select(labels),
-        labels: pick(&problem.labels, labels),
+        labels: labels.iter().map(|&row| problem.labels[row]).collect(),
     };
     alone.smooth(smoother, EngineKind::Exact).values
 }
@@ -72,14 +72,14 @@ fn a_group_for_each_row_gives_the_rows_themselves(engine: EngineKind) {
     let smoother = smoother(geosmooth::Sigma::index(0.5).unwrap(), 1.0).engine(engine);
     let smoothed = smoother.plan(&places, None).unwrap().apply(&[&values], None).unwrap().remove(0);
     assert!(largest_difference(&all(&smoothed), &values) <= 1e-15);
-    // Nobody is left where a row is alone and does not count.
+    // Without its own prediction, a row that is alone in its group has no source.
     let left_out = smoother.leave_one_out().plan(&places, None).unwrap().apply(&[&values], None).unwrap().remove(0);
     assert!(left_out.values.iter().all(Option::is_none));
 }
 
 #[test]
-fn one_stray_row_spoils_no_bound_but_its_own() {
-    // Without shrinkage a row 10⁸ σ away is corrected by nobody knows which residual.
+fn one_distant_row_does_not_change_the_bounds_of_others() {
+    // Without shrinkage the correction of a row 10⁸ σ away can be any residual.
     let space = crate::problem::Space::Index(1);
     let mut problem = Problem::new(Shape::Uniform, space, 400, 5);
     let mut axis = problem.targets.into_axes().remove(0);

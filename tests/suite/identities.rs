@@ -1,4 +1,4 @@
-//! What must hold whatever the data: the same properties for each engine.
+//! Properties that must hold for any data and each engine.
 
 use geosmooth::engine::EngineKind;
 use geosmooth::{Places, Sigma};
@@ -89,7 +89,7 @@ fn the_order_of_rows_does_not_matter(engine: EngineKind) {
         let straight = run(space.places(&points), &problem.predictions);
         let other = run(space.places(&pick(&points)), &shuffled);
         let back: Vec<f64> = order.iter().map(|&i| straight[i]).collect();
-        // The same places in the same curve: only rows at one place may be added in another order.
+        // The places and their order along the curve are the same: only rows at one place may be added in another order.
         prop_assert!(largest_difference(&back, &other) <= 1e-11);
         Ok(())
     });
@@ -97,7 +97,7 @@ fn the_order_of_rows_does_not_matter(engine: EngineKind) {
 
 fn moving_everything_changes_nothing(engine: EngineKind) {
     on_problems(|problem, _, share, c| {
-        // Steps of 2⁻¹⁰ and a shift of 4096: every difference is exact, before and after.
+        // With steps of 2⁻¹⁰ and a shift of 4096, all differences are exact before and after.
         let mut random = Random(problem.predictions.len() as u64);
         let points: Vec<f64> = problem.predictions.iter().map(|_| (random.unit() * 1024.0).floor() / 1024.0).collect();
         let run = |shift: f64| {
@@ -105,7 +105,7 @@ fn moving_everything_changes_nothing(engine: EngineKind) {
             let plan = smoother(Sigma::index(share).unwrap(), c).engine(engine).plan(&places, None).unwrap();
             all(&plan.apply(&[&problem.predictions], None).unwrap()[0])
         };
-        // The sparse engine may cut elsewhere by a rounding of the tree's radius.
+        // The sparse engine may include other neighbours because of rounding of the tree's radius.
         let tolerance = if engine == EngineKind::Exact { 1e-11 } else { 2e-6 * 200.0 };
         prop_assert!(largest_difference(&run(0.0), &run(4096.0)) <= tolerance);
         Ok(())
@@ -178,7 +178,7 @@ fn c_mixes(engine: EngineKind) {
 }
 
 fn repeated_rows_are_weights(engine: EngineKind) {
-    // Three copies of each label weigh as much as one label of weight three.
+    // Three copies of each label have the same effect as one label of weight 3.
     on_problems(|problem, space, share, c| {
         let mut random = Random(21);
         let points = SHAPES[4].points(problem.labels.len(), &mut random);

@@ -1,4 +1,4 @@
-//! The weight matrix that the sparse engine keeps.
+//! The weight matrix of the sparse engine.
 
 use geosmooth::Error;
 use geosmooth::engine::EngineKind;
@@ -39,13 +39,13 @@ fn a_matrix_over_the_limit_is_refused_before_it_is_built() {
         Err(Error::MatrixTooLarge { nonzeros, need, limit, cutoff: false }) => {
             assert!((nonzeros as f64 / 18e6 - 1.0).abs() < 0.3, "{nonzeros} should be near 18 million");
             assert_eq!(need, nonzeros * 12);
-            // What is left once the places are laid out.
+            // The memory limit minus the memory of the scene.
             assert!((2_000_000..4_000_000).contains(&limit), "{limit}");
         }
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("should have been refused"),
     }
-    // The automatic choice goes another way instead.
+    // The automatic choice uses another engine instead.
     let plan = smoother.plan(&problem.targets, Some(&problem.labelled)).unwrap();
     assert_eq!(plan.choice().engine, EngineKind::Fast);
     assert!(refused(plan.weights().map(|_| ())).contains("no weight matrix"));
@@ -86,8 +86,8 @@ fn columns_that_do_not_fit_at_once_have_the_same_sums() {
 }
 
 #[test]
-fn taking_a_tower_apart_is_refused_when_it_would_not_fit() {
-    // A million flats at one address are one place, but a million times a million entries between rows.
+fn a_matrix_between_rows_that_would_not_fit_is_refused() {
+    // A million flats at one address are one place, but there are 10¹² weights between the rows.
     let tower = Space::Degrees.places(&vec![[0.5; 3]; 1_000_000]);
     let smoother = smoother(Space::Degrees.sigma(0.01), 1.0).memory_limit(1 << 30).engine(EngineKind::Sparse);
     let plan = smoother.plan(&tower, None).unwrap();

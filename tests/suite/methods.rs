@@ -1,4 +1,4 @@
-//! Every method against its dense definition, on every engine; and what happens where equations are not solved.
+//! Every method against its dense definition, on every engine; and settings whose equations cannot be solved.
 
 use faer::Mat;
 use faer::linalg::solvers::Solve;
@@ -10,7 +10,7 @@ use crate::problem::Random;
 
 const SIGMA: f64 = 0.3;
 
-/// Rows in a town and a few hermits, coincident rows among them.
+/// Rows in a town: two of them coincide, one is far from all others.
 struct Town {
     at: Vec<[f64; 2]>,
     places: Places,
@@ -30,8 +30,8 @@ impl Town {
         let labels: Vec<f64> = at.iter().map(|place| field(place) + 0.3 * random.normal()).collect();
         let prediction = labels.iter().map(|label| label + random.normal()).collect();
         let features = (0..3).map(|_| labels.iter().map(|label| 0.5 * label + random.normal()).collect()).collect();
-        let axis = |k: usize| at.iter().map(|place| place[k]).collect();
-        Self { places: Places::lat_lon(axis(0), axis(1)).unwrap(), at, labels, prediction, features }
+        let (latitude, longitude) = at.iter().map(|[latitude, longitude]| (*latitude, *longitude)).unzip();
+        Self { places: Places::lat_lon(latitude, longitude).unwrap(), at, labels, prediction, features }
     }
 
     fn rows(&self, with_predictions: bool) -> Rows<'_> {
@@ -205,7 +205,7 @@ fn conjugate_gradients_equal_a_dense_solve() {
 }
 
 #[test]
-fn one_pass_for_many_settings_changes_nothing() {
+fn settings_have_the_same_result_alone_and_together() {
     let (train, test) = (Town::new(120, 1), Town::new(90, 2));
     let options = EngineOptions::default().tolerance(1e-11).unwrap();
     for method in [Method::Hem, Method::Lgc, Method::Gpr, Method::LapRls, Method::Pes] {
@@ -241,7 +241,7 @@ fn one_pass_for_many_settings_changes_nothing() {
 }
 
 #[test]
-fn what_is_not_solved_is_not_chosen() {
+fn unsolved_settings_are_not_chosen() {
     let (train, test) = (Town::new(120, 1), Town::new(90, 2));
     let tight = EngineOptions::default().tolerance(1e-12).unwrap();
     let hopeless = Grids { eta: vec![1e-13], ..grids(SIGMA) };
@@ -255,7 +255,7 @@ fn what_is_not_solved_is_not_chosen() {
 }
 
 #[test]
-fn truth_of_scored_rows_only_scores() {
+fn labels_of_scored_rows_do_not_change_predictions() {
     let (train, mut test) = (Town::new(120, 1), Town::new(90, 2));
     for method in Method::ALL {
         let before = run(method, &train, &test, grids(SIGMA), EngineOptions::default()).values;

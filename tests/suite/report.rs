@@ -1,4 +1,4 @@
-//! Pages of results. They are also written to `target/tmp`, where `tests/interop/test_report.py` opens them in a browser.
+//! Pages of results. They are also written to `target/tmp`; `tests/interop/test_report.py` opens them in a browser.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn page(sections: Vec<Section>) -> Page {
 
 fn write(page: &Page, folder: &str) -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
-    // Pages of earlier runs may have had other figures.
+    // Earlier runs may have written other figures.
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     let files = page.render();
@@ -33,7 +33,7 @@ fn write(page: &Page, folder: &str) -> Vec<(String, String)> {
     files
 }
 
-/// Houses of a town: place, true price, and predictions before and after.
+/// A house with its place, true price, and predictions before and after smoothing.
 struct House {
     place: (f64, f64),
     truth: f64,
@@ -41,17 +41,19 @@ struct House {
     after: f64,
 }
 
-/// Dense in the middle and spread evenly around it by multiples of irrational numbers.
+/// Houses around a centre, denser in the middle: a quasi-random sequence by multiples of irrational numbers.
 fn town(houses: u32, centre: (f64, f64)) -> Vec<House> {
-    let part = |at: u32, step: f64| (f64::from(at) * step).fract();
-    let house = |at: u32| {
-        let (angle, radius) = (std::f64::consts::TAU * part(at, 0.618_034), 0.2 * part(at, 0.754_878).powi(2));
-        let place = (centre.0 + radius * angle.sin(), centre.1 + 1.6 * radius * angle.cos());
-        let truth = 12.0 - 6.0 * radius + 0.4 * (3.0 * angle).sin();
-        let noise = part(at, 0.569_840) + part(at, 0.324_718) - 1.0;
-        House { place, truth, before: truth + 0.5 * noise + 0.3 * (2.0 * angle).cos(), after: truth + 0.3 * noise }
-    };
-    (1..=houses).map(house).collect()
+    (1..=houses).map(|at| house(at, centre)).collect()
+}
+
+fn house(at: u32, centre: (f64, f64)) -> House {
+    let [turn, distance, first, second] =
+        [0.618_034, 0.754_878, 0.569_840, 0.324_718].map(|step: f64| (f64::from(at) * step).fract());
+    let (angle, radius) = (std::f64::consts::TAU * turn, 0.2 * distance.powi(2));
+    let place = (centre.0 + radius * angle.sin(), centre.1 + 1.6 * radius * angle.cos());
+    let truth = 12.0 - 6.0 * radius + 0.4 * (3.0 * angle).sin();
+    let noise = first + second - 1.0;
+    House { place, truth, before: truth + 0.5 * noise + 0.3 * (2.0 * angle).cos(), after: truth + 0.3 * noise }
 }
 
 fn error_map(houses: &[House]) -> Plot {
@@ -151,7 +153,7 @@ fn histogram(houses: &[House]) -> Plot {
 }
 
 #[test]
-fn a_page_of_eight_thousand_rows_is_light() {
+fn a_page_of_eight_thousand_rows_is_small() {
     let houses = town(8000, (41.65, -83.54));
     let rows = [["xgb", "0.8136", "0.8552"], ["ridge", "0.7423", "0.8317"]].map(|row| row.map(str::to_owned).to_vec());
     let header = ["prediction", "R² before", "R² after"].map(str::to_owned).to_vec();
@@ -184,7 +186,7 @@ fn a_page_of_eight_thousand_rows_is_light() {
     assert!(files[1..].iter().all(|(_, svg)| svg.len() < 300_000));
 }
 
-/// Text that would take over the page if it got the chance.
+/// Text that would run a script if it were not escaped.
 const HOSTILE: &str = "</script></style></title><b>\"'&<script>window.taken = true</script>\u{0}\u{1b}[31m";
 
 /// Every text of a figure.
@@ -211,7 +213,7 @@ fn words(figure: &mut Figure) -> Vec<&mut String> {
 }
 
 #[test]
-fn bars_stand_on_zero_and_keep_their_names() {
+fn bars_have_their_names_and_values() {
     let svg = figure("bars", bars()).svg();
     for text in ["p-es: 0.53", "hem: 0.54", "kernel: −0.1", "gpr: –"] {
         assert!(svg.contains(&format!("<title>{text}</title>")), "{text} in {svg}");
@@ -221,7 +223,7 @@ fn bars_stand_on_zero_and_keep_their_names() {
 }
 
 #[test]
-fn ranges_say_what_they_span() {
+fn ranges_have_tooltips_with_their_ends() {
     let svg = figure("ranges", ranges()).svg();
     for text in ["ridge, before\n0.72, from 0.71 to 0.74", "ridge, after\n0.8, from 0.79 to 0.82"] {
         assert!(svg.contains(&format!("<title>{text}</title>")), "{text} in {svg}");
@@ -230,7 +232,7 @@ fn ranges_say_what_they_span() {
 }
 
 #[test]
-fn hostile_text_is_only_text() {
+fn hostile_text_is_escaped() {
     let hostile = || HOSTILE.to_owned();
     let houses = town(300, (0.0, 0.0));
     let plots =
@@ -296,7 +298,7 @@ fn assert_well_drawn(values: &[f64], log: bool) {
     }
 }
 
-/// Whether these are numbers, perhaps with the commands of a path, of the size of a picture.
+/// Whether these are numbers of a plausible size in pixels, perhaps with the commands of a path.
 fn are_lengths(text: &str) -> bool {
     let mut numbers = text.split(|letter: char| "MLHhvz ".contains(letter)).filter(|number| !number.is_empty());
     numbers.all(|number| number.parse::<f64>().is_ok_and(|length| length.abs() < 5000.0))
@@ -313,11 +315,11 @@ fn numbers_of_any_kind_can_be_drawn() {
     }
 }
 
-/// What the page's script would say of an empty panel.
+/// The text in the page's script for an empty panel, which is in every page.
 const SCRIPTED: &str = "write(\"nothing to show\"";
 
 #[test]
-fn a_plot_of_nothing_says_so() {
+fn an_empty_plot_says_nothing_to_show() {
     let no_panels = Plot::Scatter { x: axis("x", false), y: axis("y", false), panels: vec![] };
     let mut no_maps = error_map(&town(9, (0.0, 0.0)));
     if let Plot::Maps { panels, .. } = &mut no_maps {
@@ -332,7 +334,7 @@ fn a_plot_of_nothing_says_so() {
 }
 
 #[test]
-fn long_names_stay_in_the_picture() {
+fn long_names_are_cut() {
     let long = "a_very_long_column_name_".repeat(20);
     let mut plot = score_curves();
     if let Plot::Curves { x, series, .. } = &mut plot {

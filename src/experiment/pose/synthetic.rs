@@ -39,7 +39,7 @@ impl Motion {
 
 const FRAMES_PER_SECOND: f64 = 30.0;
 /// The fourteen joints of the paper's pose model: the parent joint, the bone from there in millimetres, and the amplitude of its
-/// swing. Parents come first. Lengths are rough human proportions.
+/// swing. Parents come first. Lengths and swings are chosen, not measured.
 const SKELETON: [(usize, [f64; 3], f64); 14] = [
     (0, [-110.0, 0.0, 0.0], 0.0),    // right hip, from the pelvis
     (0, [110.0, 0.0, 0.0], 0.0),     // left hip, from the pelvis
@@ -120,7 +120,7 @@ struct ErrorKind {
     lost: (f64, f64),
 }
 
-// Chosen so that the scores resemble those of the paper's models.
+// Chosen, not measured.
 const PER_FRAME: ErrorKind = ErrorKind { constant: 42.0, passing: 22.0, memory: 0.0, lost: (0.02, 150.0) };
 const TEMPORAL: ErrorKind = ErrorKind { constant: 40.0, passing: 18.0, memory: 0.8, lost: (0.0, 0.0) };
 

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use self::ladder::{climb, ladder, tidy};
 use super::mixing::Mixing;
 use super::trials::Trials;
-use super::{Point, Tried, Tuner};
+use super::{Point, SearchResult, Tuner};
 use crate::correct::Correction;
 use crate::engine::Progress;
 use crate::error::Error;
@@ -60,7 +60,7 @@ impl Tuner {
         (low, high): (Sigma, Sigma),
         label_weights: Vec<f64>,
         progress: &dyn Progress,
-    ) -> Result<Tried, Error> {
+    ) -> Result<SearchResult, Error> {
         let ladder = ladder(low, high)?;
         let range = (ladder[0].value(), ladder[ladder.len() - 1].value());
         let columns = trials.predictions.len();
@@ -75,7 +75,7 @@ impl Tuner {
         if trials.can_correct {
             search.correct(&ladder, &corrections)?;
         }
-        Ok(Tried { points: search.tried, sigmas: range })
+        Ok(SearchResult { points: search.tried, sigmas: range })
     }
 
     /// The rows of the trials, smoothed with the parameters of a point.

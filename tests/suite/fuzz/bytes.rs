@@ -1,4 +1,4 @@
-//! Numbers out of arbitrary bytes. After the last byte everything is zero, so that any bytes mean something.
+//! Reads numbers from arbitrary bytes. After the last byte everything is zero, so that any bytes are valid.
 
 pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
 
@@ -17,7 +17,7 @@ impl Bytes<'_> {
         std::array::from_fn(|at| now.get(at).copied().unwrap_or(0))
     }
 
-    /// A few digits and an exponent, of which a mutation changes one; or any 64 bits.
+    /// A number from a few digits and an exponent, so that a mutation changes only one of them; or any 64 bits.
     pub(crate) fn number(&mut self) -> f64 {
         match self.byte() as i8 {
             -1 => f64::from_bits(u64::from_le_bytes(self.take())),

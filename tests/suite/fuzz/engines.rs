@@ -1,5 +1,5 @@
-//! Any numbers as places, values, weights, σ and tolerance: `fast` and `sparse` against `exact`, and `exact` against a double
-//! loop; then all of it tile by tile. Whatever is refused is an error; whatever is not keeps the promise.
+//! Any numbers as places, values, weights, σ and tolerance: `fast` and `sparse` against `exact`, `exact` against a double loop,
+//! and tiles against `exact`. Invalid problems are refused with an error; all others keep their error bounds.
 
 use geosmooth::engine::EngineKind;
 use geosmooth::partition::Census;
@@ -10,10 +10,10 @@ use super::layout::{Drawing, Rows, Space, finite};
 use crate::problem::Random;
 use crate::tiled::Tiling;
 
-/// Most rows for a weight matrix, and for a double loop.
+/// The most rows for the sparse engine and for the double loop, so that a run stays quick.
 const FEW_ROWS: usize = 300;
 
-/// Checks the problem that the bytes mean.
+/// Checks the problem that the bytes describe.
 pub(crate) fn check(data: &[u8]) {
     let problem = Problem::read(&mut Bytes(data));
     match problem.smoother() {
@@ -27,7 +27,7 @@ struct Problem {
     valid: bool,
     leave_one_out: bool,
     groups: bool,
-    /// How tiles are cut, from so many cells into ones of such a part of all rows, and smoothed.
+    /// How tiles are made: from this many cells, each with this fraction of all rows, and with this engine.
     cells: usize,
     part: u64,
     tile_engine: EngineKind,
@@ -45,7 +45,7 @@ impl Problem {
         let flag = |at: u8| flags >> at & 1 == 1;
         let valid = !flag(0);
         let tolerance = 10_f64.powf(-12.0 * f64::from(bytes.byte()) / 255.0);
-        // Most of them near 1, where rounding shows.
+        // Mostly close to 1, where rounding errors are visible.
         let c = 1.0 - (f64::from(bytes.byte()) / 255.0).powi(8);
         let (sigma, weight) = (bytes.number(), bytes.number());
         let sigma = if valid { finite(sigma).abs().clamp(1e-100, 1e100) } else { sigma };
@@ -97,7 +97,7 @@ impl Problem {
         self.check_tiles(smoother, places, &exact);
     }
 
-    /// All rows tile by tile, if they can be cut.
+    /// Smooths all rows tile by tile, if they can be cut.
     fn check_tiles(&self, smoother: &Smoother, [targets, labelled]: &[Places; 2], exact: &Smoothed) {
         let tiling = Tiling {
             smoother: &smoother.clone().engine(self.tile_engine),
@@ -113,7 +113,7 @@ impl Problem {
             return assert!(tiling.smooth(u64::MAX).is_err() || targets.is_empty(), "tiles leave nothing out");
         }
         let (targets, labelled) = (self.targets.len() as u64, self.labelled.len() as u64);
-        // Rows that cannot be parted need room for all of them; a few tiles then hold them all.
+        // Rows that cannot be separated need memory for all of them.
         let enough = 2 + targets + labelled + targets / 8;
         let tiled = match tiling.smooth(enough.div_ceil(self.part)) {
             Err(Error::Memory { .. }) if self.part > 1 => tiling.smooth(enough),
@@ -151,7 +151,7 @@ impl Problem {
         (self.values().fold(f64::INFINITY, f64::min), self.values().fold(f64::NEG_INFINITY, f64::max))
     }
 
-    /// No value leaves the range of its sources, and every row has a value and a bound.
+    /// Every value is within the range of its sources, and every row has a value and a bound.
     fn check_range(&self, engine: &str, smoothed: &Smoothed) {
         let range = self.range().0..=self.range().1;
         for (row, (value, bound)) in smoothed.values.iter().zip(&smoothed.error_bound).enumerate() {
@@ -168,10 +168,10 @@ impl Problem {
         );
     }
 
-    /// Every row keeps the tolerance and its own certificate, but for what `exact` itself is not sure of.
+    /// The error of every row is within the tolerance and within its own bound, up to the rounding errors of `exact`.
     fn check(&self, engine: &str, other: &Smoothed, exact: &Smoothed) {
         let (low, high) = self.range();
-        // Halved and doubled: the range itself may be too large for a number.
+        // Computed from half the range: the range itself may overflow.
         let limit = 2.0 * (self.tolerance * (0.5 * high - 0.5 * low));
         for row in 0..exact.values.len() {
             let (Some(a), Some(b)) = (exact.values[row], other.values[row]) else {
@@ -179,7 +179,7 @@ impl Problem {
                 continue;
             };
             let (error, bound, own) = ((a - b).abs(), other.error_bound[row], exact.error_bound[row]);
-            // Where rounding decides, of which engines do not have the same, a certificate may be up to twice that of `exact`.
+            // If rounding errors dominate, which differ between engines, a bound may be up to twice that of `exact`.
             let kept = error <= bound + own && error <= limit + own && bound <= limit + 2.0 * own;
             assert!(
                 kept,
@@ -188,20 +188,19 @@ impl Problem {
         }
     }
 
-    /// All pairs in plain numbers, relative to the nearest source.
+    /// Compares with a double loop over all pairs in plain arithmetic, relative to the nearest source.
     fn check_oracle(&self, exact: &Smoothed) {
         let range = exact.range;
         for row in 0..self.targets.len() {
             let sources = self.sources_of(row);
             let nearest = sources.iter().map(|source| source.0).fold(f64::INFINITY, f64::min);
-            let weighed =
-                || sources.iter().map(|(exponent, weight, value)| (weight * (nearest - exponent).exp(), value));
-            let mass: f64 = weighed().map(|(weight, _)| weight).sum();
+            let weights: Vec<f64> =
+                sources.iter().map(|(exponent, weight, _)| weight * (nearest - exponent).exp()).collect();
+            let mass: f64 = weights.iter().sum();
             let (Some(found), true) = (exact.values[row], mass > 0.0) else { continue };
-            let share = |(weight, value): (f64, &f64)| weight / mass * value;
-            let mean = weighed().map(share).sum::<f64>();
+            let mean = weights.iter().zip(&sources).map(|(weight, source)| weight / mass * source.2).sum::<f64>();
             let expected = self.c * mean + (1.0 - self.c) * self.targets.values[row];
-            // Exponents are known to a few roundings of their size, of which those far beyond the nearest do not matter.
+            // Exponents have relative rounding errors; those far beyond the nearest source do not matter.
             let largest = self.values().fold(0.0, |largest: f64, value| largest.max(value.abs()));
             let terms = 8.0 * sources.len() as f64;
             let slack =

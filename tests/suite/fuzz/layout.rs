@@ -1,16 +1,16 @@
-//! Places out of arbitrary bytes: a list of clusters, of one row or of many, in any metric.
+//! Generates places from arbitrary bytes: a list of clusters of one or many rows, in any metric.
 
 use geosmooth::{Error, Places, Sigma};
 
 use super::bytes::Bytes;
 use crate::problem::Random;
 
-/// Most rows: enough for the lattice of the fast engine in one and two dimensions, and just enough in three.
+/// The most rows: enough for the fast engine to use its lattice in one and two dimensions, and just enough in three.
 const MOST_ROWS: usize = 3000;
-/// About the metres of a degree.
+/// The approximate length of a degree in metres.
 const METRES: f64 = 111_195.0;
 
-/// The kinds of space.
+/// The kind of coordinates and of σ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
     Degrees,
@@ -47,7 +47,7 @@ impl Space {
         if self == Self::Metres { sigma / METRES } else { sigma }
     }
 
-    /// A coordinate that is allowed.
+    /// The coordinate, moved into the allowed range.
     fn allowed(self, axis: usize, value: f64, sigma: f64) -> f64 {
         let most = match (self, axis) {
             (Self::Index(_), _) => 1e150 * sigma.min(1.0),
@@ -59,7 +59,7 @@ impl Space {
     }
 }
 
-/// The same bits with a lesser exponent, if they were no number.
+/// The value; if it is not finite, the same bits with a smaller exponent.
 pub(crate) fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { f64::from_bits(value.to_bits() & !(1 << 62)) }
 }
@@ -91,15 +91,15 @@ impl Rows {
     }
 }
 
-/// How clusters become rows.
+/// Generates the rows of clusters.
 pub(crate) struct Drawing {
     pub(crate) space: Space,
-    /// Whether only what is allowed is drawn.
+    /// Whether only valid rows are generated.
     pub(crate) valid: bool,
-    /// What coordinates are multiplied by.
+    /// The factor for coordinates.
     pub(crate) unit: f64,
     pub(crate) sigma: f64,
-    /// Values are this, and so much noise.
+    /// The mean of the values, and the size of their noise.
     pub(crate) value: (f64, f64),
     pub(crate) random: Random,
 }
@@ -138,7 +138,7 @@ impl Drawing {
             0 => centre,
             1 => centre + spread * self.random.unit(),
             2 => centre + spread * self.random.normal(),
-            // Along a line, on a grid, ever farther, and neighbours by the last bit.
+            // Along a line, on a grid, at exponentially growing distances, and differing in the last bits.
             3 => centre + if axis == 0 { spread * row as f64 } else { 0.0 },
             4 => centre + spread * (row / 16_usize.pow(axis as u32) % 16) as f64,
             5 => centre + spread * (row as f64 * if axis == 0 { 0.5 } else { -0.25 }).exp2(),

@@ -1,5 +1,5 @@
-//! Arbitrary bytes as files, as parameters and as problems. Here each target runs on its corpus and on seeded mutations of
-//! it; `fuzz/` has the same targets for a fuzzer that is guided by coverage.
+//! Fuzz tests: arbitrary bytes as files, parameters and problems. Here each target runs on its corpus and on seeded mutations
+//! of it; `fuzz/` has the same targets for a coverage-guided fuzzer.
 
 mod bytes;
 mod engines;
@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 
 use crate::problem::Random;
 
-/// Mutations that a test tries, unless `GEOSMOOTH_FUZZ_RUNS` says otherwise.
+/// Mutations that each test tries, unless `GEOSMOOTH_FUZZ_RUNS` sets another number. Chosen so that the suite stays quick.
 const RUNS: u64 = 3000;
-/// Longest input; the targets draw many rows from few bytes.
+/// The longest input in bytes; the targets generate many rows from a few bytes.
 const LONGEST: usize = 4096;
 
 #[test]
@@ -38,7 +38,7 @@ fn any_numbers_keep_the_promise() {
     fuzz("engines", engines::check);
 }
 
-/// Runs a target on its corpus and on mutations of it; every input that breaks it is kept and named at the end.
+/// Runs a target on its corpus and on mutations of it. Every input that breaks it is saved and listed at the end.
 fn fuzz(target: &str, check: fn(&[u8])) {
     let number = |name: &str, usual| std::env::var(name).map_or(usual, |text| text.parse().expect("a whole number"));
     let (runs, mut random) = (number("GEOSMOOTH_FUZZ_RUNS", RUNS), Random(number("GEOSMOOTH_FUZZ_SEED", 1)));
@@ -46,7 +46,7 @@ fn fuzz(target: &str, check: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let running = folder.join(format!("{target}-running"));
     let breaks = |input: &[u8]| {
-        // What ends the whole process can still be looked at.
+        // Written first, so that an input that kills the whole process is saved, too.
         std::fs::write(&running, input).expect("a folder to write to");
         catch_unwind(|| check(input)).is_err()
     };
@@ -59,7 +59,7 @@ fn fuzz(target: &str, check: fn(&[u8])) {
             std::fs::rename(&running, &broken[broken.len() - 1]).expect("the same folder");
         }
     }
-    assert!(broken.is_empty(), "{target} breaks on {broken:?}; once mended, keep them in fuzz/corpus/{target}");
+    assert!(broken.is_empty(), "{target} breaks on {broken:?}; once fixed, keep them in fuzz/corpus/{target}");
 }
 
 fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {

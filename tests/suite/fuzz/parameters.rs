@@ -1,6 +1,6 @@
-//! Any text as parameters: of σ, of a file of tuned parameters, and of the options of each subcommand.
+//! Any text as σ, as a file of tuned parameters, and as options of each subcommand.
 //!
-//! The first line says of what. For a subcommand each further line is an option and its value.
+//! The first line selects one of these. For a subcommand, each further line is an option and its value.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use geosmooth::io::ArrowTable;
 use geosmooth::job::call::{Call, Listener, Memory};
 use geosmooth::{Error, Parameters, Sigma};
 
-/// Options whose values are parsed, and that write no files.
+/// Options with parsed values that do not write files.
 const OPTIONS: [&str; 30] = [
     "--sigma",
     "--c",
@@ -45,7 +45,7 @@ const OPTIONS: [&str; 30] = [
     "--label",
 ];
 
-/// Parses and uses what the bytes say.
+/// Parses and uses the text.
 pub(crate) fn check(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (what, rest) = text.split_once('\n').unwrap_or((&text, ""));
@@ -102,7 +102,7 @@ fn run(subcommand: &str, options: &[&str], memory: &Memory) {
     }
 }
 
-/// An error says something, in one line.
+/// An error has a message on one line.
 fn check_words(error: &Error) {
     let words = error.to_string();
     assert!(!words.is_empty() && !words.contains('\n'), "{words:?}");

@@ -1,20 +1,19 @@
-//! Any bytes as a Parquet file: every column comes back whole, or there is an error; what is copied to an output can be read
-//! again.
+//! Any bytes as a Parquet file: every column is read completely, or there is an error; and a copied file can be read again.
 
 use std::borrow::Cow;
 use std::io::Write;
 
 use geosmooth::io::{Budget, CoordinateRequest, Groups, Input, NewColumn, Origin, Output};
 
-/// Columns that are looked at: a file may claim any number.
+/// The most columns that are read: a file may claim any number.
 const COLUMNS: usize = 8;
-/// Memory that a file may take: a few bytes may hold rows without end.
+/// The memory limit: a few bytes may claim any number of rows.
 const MEMORY: u64 = 16 << 20;
-/// Rows that are copied at most, and the name of what is added to them.
+/// The most rows that are copied, and the name of the new column.
 const COPIED_ROWS: usize = 10_000;
 const ADDED: &str = "smoothed";
 
-/// Reads what the bytes mean.
+/// Reads the bytes as a file.
 pub(crate) fn check(data: &[u8]) {
     let mut file = tempfile::Builder::new().suffix(".parquet").tempfile().expect("a folder to write to");
     file.write_all(&dressed(data)).expect("a file to write to");
@@ -42,14 +41,14 @@ pub(crate) fn check(data: &[u8]) {
     }
 }
 
-/// An output has the rows and columns of its input, and the column that was added.
+/// An output has the rows and columns of its input, and the new column.
 fn check_copy(input: &Input) {
     let folder = tempfile::tempdir().expect("a folder to write to");
     let path = folder.path().join("out.parquet");
     let added = NewColumn { name: ADDED.to_owned(), values: (0..input.rows()).map(|row| Some(row as f64)).collect() };
     let output = Output::create(&path, false, &[]).expect("a folder to write to");
     let Ok(complete) = output.write(input, std::slice::from_ref(&added)) else { return };
-    complete.name().expect("a name that nobody has");
+    complete.name().expect("a free name");
     let copy = Input::open(&path, &Budget::unlimited()).expect("what was written");
     let fields = input.schema().fields();
     assert_eq!((copy.rows(), &copy.schema().fields()[..fields.len()]), (input.rows(), &fields[..]));
@@ -57,8 +56,8 @@ fn check_copy(input: &Input) {
     assert!(numbers[0].values.iter().copied().map(Some).eq(added.values));
 }
 
-/// A whole file as it is. Other bytes are the length of pages, pages and a footer, to which the rest of a file is added: a
-/// footer then survives changes of its length.
+/// A complete file is used unchanged. Other bytes are the length of the pages, the pages and a footer, to which the rest of a
+/// file is added: in this form a footer stays valid when a mutation changes its length.
 fn dressed(data: &[u8]) -> Cow<'_, [u8]> {
     if data.len() < 2 || data.starts_with(b"PAR1") {
         return data.into();

@@ -1,5 +1,5 @@
-//! Any bytes as columns of any type: rows are in one group exactly where their keys have one value, and index columns keep all differences, or are
-//! refused for a reason. Values are compared as whole numbers of 256 bits.
+//! Any bytes as columns of any type. Two rows are in one group exactly if their keys have the same value. Index columns keep
+//! all differences, or are refused for a reason. Values are compared as 256-bit integers.
 
 use std::ops::Range;
 use std::path::Path;
@@ -16,13 +16,13 @@ use geosmooth::io::{ArrowTable, CoordinateRequest, Groups, Input, Origin};
 
 use super::bytes::Bytes;
 
-/// Most rows of a column.
+/// The most rows of a column.
 const MOST_ROWS: usize = 40;
-/// Whole numbers up to this, and decimals of fewer digits than this has, are floats of their own.
+/// Whole numbers up to 2^53, and decimals with up to 15 digits, are distinct as floats.
 const WHOLE: i128 = 1 << 53;
 const DECIMAL: i128 = 1_000_000_000_000_000;
 
-/// Checks the columns that the bytes mean.
+/// Checks the columns that the bytes describe.
 pub(crate) fn check(data: &[u8]) {
     let mut bytes = Bytes(data);
     let columns = [Column::read(&mut bytes), Column::read(&mut bytes)];
@@ -30,21 +30,21 @@ pub(crate) fn check(data: &[u8]) {
     check_index(&columns);
 }
 
-/// Rows of one type, in some rows twice; and what they are worth.
+/// A column of one type, and the values of its rows.
 struct Column {
     array: ArrayRef,
     values: Vec<Value>,
     is_number: bool,
 }
 
-/// What makes two keys equal.
+/// A value that is equal for equal keys.
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
-    /// No key at all.
+    /// Null.
     Missing,
-    /// Units of 10^−scale, without zeros at the end.
+    /// A number of units of 10^−scale, without trailing zeros.
     Number(i256, i32),
-    /// Other types are equal where their bytes are.
+    /// A value of another type, compared by its bytes.
     Bytes(Vec<u8>),
 }
 
@@ -53,7 +53,7 @@ const UNITS: [TimeUnit; 4] = [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit:
 impl Column {
     fn read(bytes: &mut Bytes) -> Self {
         let (kind, scale, wrapping, count) = (bytes.byte(), bytes.byte(), bytes.byte(), bytes.byte());
-        // Few bases and small steps, so that values collide, and differ by little far from zero.
+        // A few bases and small steps, so that values coincide, or differ by little far from zero.
         let bases: [[u8; 32]; 3] = std::array::from_fn(|at| if at == 0 { [0; 32] } else { bytes.take() });
         let mut draw = || {
             let [which, step] = bytes.take();
@@ -100,7 +100,7 @@ impl Column {
         Self::numbers(&cast(&array, data_type).expect("as wide"), numbers.into_iter().map(i256::from_i128), 0)
     }
 
-    /// Eighths up to what floats of each width hold, or whole numbers far beyond 2^53.
+    /// Eighths that floats of each width hold, or whole numbers far beyond 2^53.
     fn floats(kind: u8, raw: &[i256]) -> Self {
         let eighths = |bits: u32| raw.iter().map(move |value| (value.as_i128() as i64) << (64 - bits) >> (64 - bits));
         let small = |bits: u32| -> ArrayRef {
@@ -159,7 +159,7 @@ impl Column {
         Self::numbers(&array, units.into_iter(), scale)
     }
 
-    /// Times are told apart by what they count; in one column all count the same.
+    /// Times are compared by their counts; in one column all have the same unit.
     fn times(kind: u8, unit: TimeUnit, raw: &[i256]) -> Self {
         let counts: Vec<i64> = raw.iter().map(|value| value.as_i128() as i64).collect();
         let short: Vec<i32> = counts.iter().map(|count| *count as i32).collect();
@@ -216,7 +216,7 @@ impl Column {
         Self { array: array.clone(), values: units.map(|units| number(units, scale)).collect(), is_number: true }
     }
 
-    /// The same rows as a dictionary, or with every seventh missing.
+    /// The same rows as a dictionary, or with every seventh row null.
     fn wrapped(self, wrapping: u8) -> Self {
         let Self { array, mut values, is_number } = self;
         let here = |row: usize| wrapping & 2 == 0 || row % 7 != 6;
@@ -243,7 +243,7 @@ impl Column {
     }
 }
 
-/// A number without zeros at the end.
+/// A number without trailing zeros.
 fn number(mut units: i256, mut scale: i32) -> Value {
     let ten = i256::from_i128(10);
     while units != i256::ZERO && units.wrapping_rem(ten) == i256::ZERO {
@@ -252,7 +252,8 @@ fn number(mut units: i256, mut scale: i32) -> Value {
     Value::Number(units, if units == i256::ZERO { 0 } else { scale })
 }
 
-/// Within a column, and for numbers between columns, groups are values. Other types of different columns may read the same.
+/// Groups are equal exactly if values are: within a column, and for numbers also between columns. Values of other types in
+/// different columns may have the same text.
 fn check_groups(columns: &[Column; 2]) {
     let mut groups = Groups::default();
     let [one, two] = [0, 1].map(|at: usize| columns[at].input().groups("it", &mut groups).expect("keys of any type"));
@@ -310,7 +311,7 @@ fn counted(column: &Column, row: usize) -> Option<(usize, i256, i32)> {
     }
 }
 
-/// Floats are what they are: what is next to them must be near zero, or be counted from a whole number.
+/// Whether a column has floats, which are used unchanged and therefore cannot have any origin.
 fn is_float(column: &Column) -> bool {
     match column.array.data_type() {
         DataType::Dictionary(_, values) => values.is_floating(),
@@ -318,13 +319,14 @@ fn is_float(column: &Column) -> bool {
     }
 }
 
-/// Values are too far apart, or have too many digits behind the point; or what came before was counted from zero, from where these are too far.
+/// Whether values are too far apart or have too many decimals; or the column before has the origin zero, from which these are
+/// too far.
 fn is_wide(before: &[(i256, i32, f64)], values: &[(usize, i256, i32)]) -> bool {
     let after = values.iter().map(|value| (value.1, value.2));
     let all: Vec<(i256, i32)> = before.iter().map(|place| (place.0, place.1)).chain(after).collect();
     let scale = all.iter().map(|value| value.1).max().unwrap_or(0).max(0);
     let Some(units) = all.iter().map(|value| scaled(*value, scale)).collect::<Option<Vec<i256>>>() else { return true };
-    // What is left of the whole part of a decimal is up to one more than its distance from another.
+    // The origin is the whole part of a decimal, so that a difference may be up to one larger than the distance of two values.
     let most = i256::from_i128(if scale == 0 { WHOLE } else { DECIMAL / 2 });
     let near = |value: &i256| value.checked_abs().is_some_and(|size| size <= most);
     let (low, high) = (units.iter().min().expect("a value"), units.iter().max().expect("a value"));
@@ -338,7 +340,7 @@ fn scaled((units, own): (i256, i32), scale: i32) -> Option<i256> {
     units.checked_mul(i256::from_i128(10).checked_pow(u32::try_from(scale - own).ok()?)?)
 }
 
-/// Coordinates differ as values do, in all their digits; and are the values where those are small whole numbers.
+/// Differences of coordinates equal differences of values in all digits; small whole numbers are unchanged.
 fn check_differences(places: &[(i256, i32, f64)]) {
     let scale = places.iter().map(|place| place.1).max().unwrap_or(0).max(0);
     let in_units = |place: &(i256, i32, f64)| Some((scaled((place.0, place.1), scale)?, written(place.2, scale)?));
