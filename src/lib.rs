@@ -74,6 +74,7 @@
 //!
 //! | room | is responsible for |
 //! | --- | --- |
+//! | `face` | how each interface spells its options: `label_weight`, `--label-weight`, `label_weight=` |
 //! | `error` | what can go wrong, with fields and hints |
 //! | `text` | text from files and arguments, made safe to print |
 //! | `chance` | seeded random numbers |
