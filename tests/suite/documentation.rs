@@ -34,7 +34,7 @@ fn files_that_the_crate_documentation_names_exist() {
 fn the_path_to_the_inner_loop_exists() {
     let documentation = text_of("src/lib.rs");
     let steps = documentation.lines().filter(|line| line.starts_with("//! ") && line.contains('→'));
-    let named: Vec<&str> = steps.flat_map(str::split_whitespace).filter(|word| word.ends_with(".rs")).collect();
+    let named: Vec<&str> = steps.flat_map(str::split_whitespace).filter(|word| has_ending(word, &CODE)).collect();
     assert!(!named.is_empty());
     let files = sources(&root().join("src"), "/", &CODE);
     let missing: Vec<&&str> =
