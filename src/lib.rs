@@ -74,6 +74,7 @@
 //!
 //! | room | is responsible for |
 //! | --- | --- |
+//! | `face` | how each interface spells its options: `label_weight`, `--label-weight`, `label_weight=` |
 //! | `error` | what can go wrong, with fields and hints |
 //! | `text` | text from files and arguments, made safe to print |
 //! | `chance` | seeded random numbers |
@@ -123,7 +124,8 @@
 //! `exact`. By file it is short:
 //!
 //! ```text
-//! main.rs → cli/mod.rs → job/smooth/mod.rs      parse, read, write
+//! main.rs → cli/mod.rs → cli/smooth.rs          parse
+//!   → job/smooth/mod.rs → job/smooth/at_once.rs read, smooth, write
 //!   → smoother/mod.rs                           plan: lay out the scene, choose the engine
 //!   → smoother/plan.rs                          apply: ask the plan for sums, turn them into rows
 //!     → engine/exact.rs → engine/tile.rs                               all pairs

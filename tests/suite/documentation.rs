@@ -31,6 +31,18 @@ fn files_that_the_crate_documentation_names_exist() {
 }
 
 #[test]
+fn the_path_to_the_inner_loop_exists() {
+    let documentation = text_of("src/lib.rs");
+    let steps = documentation.lines().filter(|line| line.starts_with("//! ") && line.contains('→'));
+    let named: Vec<&str> = steps.flat_map(str::split_whitespace).filter(|word| has_ending(word, &CODE)).collect();
+    assert!(!named.is_empty());
+    let files = sources(&root().join("src"), "/", &CODE);
+    let missing: Vec<&&str> =
+        named.iter().filter(|name| !files.iter().any(|file| file.ends_with(&format!("/{name}")))).collect();
+    assert!(missing.is_empty(), "src/lib.rs leads through {missing:?}");
+}
+
+#[test]
 fn links_lead_to_files() {
     let broken: Vec<String> = PAGES.into_iter().flat_map(pages).flat_map(|page| broken_links(&page)).collect();
     assert!(broken.is_empty(), "links that lead nowhere:\n{}", broken.join("\n"));
@@ -57,7 +69,7 @@ fn broken_links(page: &Path) -> Vec<String> {
 fn the_glossary_names_what_exists() {
     let glossary = text_of("docs/glossary.md");
     let rows = glossary.lines().filter(|line| line.starts_with("| ") && line.contains("`src/"));
-    let wrong: Vec<String> = rows.flat_map(|row| names_not_found(row)).collect();
+    let wrong: Vec<String> = rows.flat_map(names_not_found).collect();
     assert!(wrong.is_empty(), "docs/glossary.md names what is not there:\n{}", wrong.join("\n"));
 }
 

@@ -22,14 +22,14 @@ struct Module {
 }
 
 /// All modules under one root, such as `lib.rs`.
-pub struct Modules {
+pub(super) struct Modules {
     source: PathBuf,
     modules: BTreeMap<ModulePath, Module>,
 }
 
 impl Modules {
     /// Reads a crate from its root file in the folder `source`.
-    pub fn of(source: &Path, root: &str) -> Self {
+    pub(super) fn of(source: &Path, root: &str) -> Self {
         let mut modules = Modules { source: source.to_owned(), modules: BTreeMap::new() };
         modules.read_file(Vec::new(), PathBuf::from(root));
         modules
@@ -37,7 +37,7 @@ impl Modules {
 
     /// Each file with the files of the crate that it imports from. What a module passes on by `use` counts for the file
     /// that defines it.
-    pub fn imports(&self) -> BTreeMap<PathBuf, Vec<PathBuf>> {
+    pub(super) fn imports(&self) -> BTreeMap<PathBuf, Vec<PathBuf>> {
         let mut imports = BTreeMap::<_, Vec<_>>::new();
         for (path, module) in &self.modules {
             let used = module

@@ -4,8 +4,8 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 /// Words, `::` and single marks, in order. Items under `#[cfg(test)]` are left out.
-pub fn tokens(source: &str) -> Vec<String> {
-    without_tests(all_tokens(source))
+pub(super) fn tokens(source: &str) -> Vec<String> {
+    without_tests(&all_tokens(source))
 }
 
 fn all_tokens(source: &str) -> Vec<String> {
@@ -81,13 +81,13 @@ fn skip_quote(rest: &mut Peekable<Chars>) {
     }
 }
 
-fn without_tests(tokens: Vec<String>) -> Vec<String> {
+fn without_tests(tokens: &[String]) -> Vec<String> {
     const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let mut kept = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
         if tokens[at..].len() >= MARK.len() && tokens[at..].iter().zip(MARK).all(|(token, mark)| token == mark) {
-            at = end_of_item(&tokens, at + MARK.len());
+            at = end_of_item(tokens, at + MARK.len());
         } else {
             kept.push(tokens[at].clone());
             at += 1;
@@ -104,7 +104,7 @@ fn end_of_item(tokens: &[String], start: usize) -> usize {
 }
 
 /// Where the block that opens at `open` ends: after its last brace.
-pub fn end_of_block(tokens: &[String], open: usize) -> usize {
+pub(super) fn end_of_block(tokens: &[String], open: usize) -> usize {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate().skip(open) {
         depth = match token.as_str() {
