@@ -1,6 +1,6 @@
 //! The automatic choice: a pure function of counts, so that the same request always takes the same way.
 
-use super::EngineKind;
+use super::kind::EngineKind;
 
 /// What the choice is made from.
 #[derive(Clone, Copy, Debug)]

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::bounds::Bounds;
+use super::plan::{Engine, Plan, Progress};
 use super::rounding::{rounding_error, too_small};
+use super::sums::Sums;
 use super::tile::{RUN, TargetTile};
-use super::{Engine, Plan, Progress, Sums};
 use crate::error::Error;
 use crate::kernel::{Decay, LANES, Lanes, VANISHED, WithDecay, with_decay};
 use crate::scene::{Cloud, Layout, Scene};

@@ -2,7 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{Choice, Counts, Engine, EngineKind, Exact, Fast, Plan, Progress, Sparse, Truncation, choose};
+use super::auto::{Choice, Counts, choose};
+use super::exact::Exact;
+use super::fast::Fast;
+use super::kind::EngineKind;
+use super::plan::{Engine, Plan, Progress};
+use super::sparse::Sparse;
+use super::truncation::Truncation;
 use crate::error::{Error, plain};
 use crate::scene::{RowCounts, Scene};
 use crate::space::Metric;

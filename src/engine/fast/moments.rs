@@ -7,13 +7,13 @@ use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::Sums;
 use super::globe::{PatchField, PatchMoments};
 use super::lattice::{
     BlockGrid, BlockKey, BlockRun, BlockSums, PlanePoints, Reads, Route, Spreads, Transfer, cut, positions,
 };
 use super::plan::{LatticeKind, LatticePlan};
 use super::sphere::ChartPoints;
+use crate::engine::sums::Sums;
 use crate::scene::Scene;
 
 /// A lattice by its group and its chart.

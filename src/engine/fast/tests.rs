@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Fast;
+use super::engine::Fast;
 use super::group::{AnyLattice, GroupPlan};
 use crate::engine::{Engine, Exact};
 use crate::points::Places;

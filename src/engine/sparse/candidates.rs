@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::super::matrix::RowBlock;
-use super::super::rounding::sum;
-use super::forest::Limits;
+use super::limits::Limits;
+use crate::engine::matrix::RowBlock;
+use crate::engine::rounding::sum;
 use crate::kernel::{Decay, LANES, Lanes, exp2_minus};
 use crate::scene::Scene;
 use crate::simd::arch;

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use kiddo::{ImmutableKdTree, SquaredEuclidean};
 use rayon::prelude::*;
 
-use super::super::matrix::{CHUNK, RowBlock};
-use super::super::rounding::{rounding_error, sum};
-use super::Truncation;
 use super::candidates::{CandidateDecays, Candidates, Neighbours};
+use super::limits::Limits;
+use crate::engine::matrix::{CHUNK, RowBlock};
+use crate::engine::rounding::{rounding_error, sum};
+use crate::engine::truncation::Truncation;
 use crate::kernel::{Decay, LANES, VANISHED, WithDecay, with_decay};
 use crate::scene::{NOWHERE, Own, Scene};
 use crate::simd::arch;
@@ -299,28 +300,4 @@ fn squared_distance<const K: usize>(a: &[f64; K], b: &[f64; K]) -> f64 {
 /// The decay of the kernel at so many σ.
 fn decay_at(sigmas: f64) -> f64 {
     0.5 * sigmas * sigmas * std::f64::consts::LOG2_E
-}
-
-/// How far one target looks, in units of decay.
-pub(super) struct Limits {
-    pub(super) nearest: f64,
-    pub(super) farthest: f64,
-    /// What is subtracted from every decay at most so that far rows do not underflow; a whole number.
-    pub(super) shift: f64,
-    /// What rounding can do to the sums at most, as a factor of D.
-    pub(super) rounding: f64,
-}
-
-impl Limits {
-    /// What rounding can do to a sum of such a part of all weight, but for a power of two. The tree knows high parts only, so
-    /// that far rows may have nearer sources than it found, by far: what they sum up to tells.
-    fn rounding_of(&self, weight_per_mass: f64, shift: f64) -> f64 {
-        if self.shift == 0.0 {
-            return self.rounding;
-        }
-        self.rounding.min(rounding_error(CHUNK, weight_per_mass.log2() + shift))
-    }
-
-    /// For a target whose group has no source, or none but the one that is left out: however far it looks, nothing is missed.
-    const NOTHING: Self = Self { nearest: 0.0, farthest: f64::INFINITY, shift: 0.0, rounding: 0.0 };
 }

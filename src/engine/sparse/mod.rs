@@ -8,6 +8,7 @@
 
 mod candidates;
 mod forest;
+mod limits;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,18 +17,11 @@ use rayon::prelude::*;
 
 use self::forest::{MatrixRows, QueryTile, RowBuilder, estimate, plant};
 use super::matrix::{BYTES_PER_NONZERO, Matrix};
-use super::{Engine, Plan, Progress, Sums};
+use super::plan::{Engine, Plan, Progress};
+use super::sums::Sums;
+use super::truncation::Truncation;
 use crate::error::Error;
 use crate::scene::Scene;
-
-/// Where the kernel is cut.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Truncation {
-    /// So that no row is wrong by more than this, relative to the range of the values.
-    Tolerance(f64),
-    /// At this many σ, whatever it costs; the certificate says what it did.
-    Cutoff(f64),
-}
 
 /// The engine of the sparse matrix.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Boxes around sources, eight at a time, and what they can carry to a place.
 
-use super::leaves::{SMALLEST, power_of_two_above};
+use super::powers::{SMALLEST, power_of_two_above};
 use crate::engine::bounds::Bounds;
 use crate::kernel::Decay;
 

@@ -6,10 +6,12 @@
 
 mod boxes;
 mod leaves;
+mod powers;
 mod sums;
 mod tree;
 
 pub(crate) use self::boxes::BOXES;
-pub(crate) use self::leaves::{LEAF, log2_below};
+pub(crate) use self::leaves::LEAF;
+pub(crate) use self::powers::log2_below;
 pub(crate) use self::sums::{DirectSums, Scratch, TargetSums};
 pub(crate) use self::tree::Tree;

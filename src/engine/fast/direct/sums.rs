@@ -4,7 +4,8 @@
 //! target then looks at the box of each leaf itself.
 
 use super::boxes::Omission;
-use super::leaves::{DirectTarget, LeafPass, LeafSums, NearLeaves, log2_below};
+use super::leaves::{DirectTarget, LeafPass, LeafSums, NearLeaves};
+use super::powers::log2_below;
 use super::tree::Tree;
 use crate::engine::bounds::Bounds;
 use crate::kernel::Decay;
