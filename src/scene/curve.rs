@@ -66,8 +66,9 @@ impl Curve {
         self.side
     }
 
+    /// Where a place stands along the curve.
     #[inline]
-    pub(super) fn key<const A: usize>(&self, place: &[f64; A]) -> u64 {
+    pub(crate) fn key<const A: usize>(&self, place: &[f64; A]) -> u64 {
         let cube = |k: usize| self.cube(k, place[k], self.side);
         match self.dimensions {
             1 => cube(0),

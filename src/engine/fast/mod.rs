@@ -4,29 +4,33 @@
 //! that leaves out what carries too little ([`direct`]). Sources in blocks where there are many go through a lattice
 //! ([`lattice`]): the Gaussian is three Gaussians one after the other, `K = g ∗ G ∗ g`, the first from points to lattice
 //! nodes, the second from nodes to nodes, axis by axis, the third from nodes to points. All terms are positive, so errors
-//! are relative but for what is cut off, and that is a multiple of √K ([`window`](lattice) has the proof). With ρ and η for the two
+//! are relative except for truncation, and that is a multiple of √K ([`window`](lattice) has the proof). With ρ and η for the two
 //! and W for the weight on the lattice, Cauchy and Schwarz give
 //!
 //! ```text
 //! E ≤ ρ D + η √(W D) + (what direct sums left out) + rounding
 //! ```
 //!
-//! for every row, whatever lies around it. On the sphere lattices lie in charts ([`sphere`]); for σ too wide for those there are patches with
-//! nodes of their own ([`globe`]). Rows that miss the tolerance by this are summed again, directly, over all
-//! sources within the radius that surely keeps it.
+//! for every row. On the sphere lattices lie in charts ([`sphere`]); for wider σ there are patches with nodes of their own ([`globe`]). Rows
+//! that miss the tolerance by this bound are summed again, directly, over all sources within the radius that surely keeps it.
 //!
-//! Rooms, from the bottom up, each importing only from those before: [`direct`]; [`lattice`] ← [`sphere`] ← [`globe`]; then [`group`] and
-//! [`plan`], which choose among them.
+//! Order of files: [`direct`]; [`lattice`], the trait, and [`plane`], [`sphere`], [`globe`], its three implementations; [`any_lattice`], the one
+//! place that chooses among them. In memory: [`savings`], [`laid`], [`group`], [`groups`], [`memory`], [`slots`], [`summation`], [`engine`].
+//! Streamed: [`plan`] and [`moments`].
 
+mod any_lattice;
 mod direct;
 mod engine;
 mod globe;
 mod group;
 mod groups;
+mod laid;
 mod lattice;
 mod memory;
 mod moments;
 mod plan;
+mod plane;
+mod savings;
 mod slots;
 mod sphere;
 mod summation;

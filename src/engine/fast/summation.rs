@@ -5,12 +5,9 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::direct::{DirectSums, Scratch, TargetSums};
-use super::globe::Globe;
-use super::group::{AnyLattice, DenseSources, GroupPlan};
+use super::group::{DenseSources, GroupPlan};
 use super::groups::Groups;
-use super::lattice::{BlockGrid, Grid, PlanePoints};
 use super::slots::Slot;
-use super::sphere::{Chart, ChartGrid};
 use crate::engine::plan::Progress;
 use crate::engine::rounding::too_small;
 use crate::engine::sums::Sums;
@@ -46,50 +43,17 @@ impl<D: Copy + Sync> Summation<'_, D> {
 
     /// Writes what dense blocks give.
     pub(super) fn read_lattices(&self, sums: &mut Sums) {
-        let layout = &self.scene.layout;
+        let layout = &*self.scene.layout;
         for (group, split) in self.groups.kept() {
             let Some(dense) = &split.dense else { continue };
             // Targets that are too far to read the lattice miss what it would have given them.
             sums.error[layout.targets.groups[*group].clone()].fill(dense.bound.error(0.0));
-            match &dense.lattice {
-                AnyLattice::Plane(block_grid, grid) => self.read_plane(dense, block_grid, grid, sums),
-                AnyLattice::Sphere(atlas) => {
-                    atlas.charts.iter().for_each(|chart| self.read_chart(dense, &atlas.grid, chart, sums));
-                }
-                AnyLattice::Globe(globe) => self.read_globe(dense, globe, sums),
+            for sheet in &dense.laid.sheets {
+                let values = sheet.sums(&*dense.laid.lattice, layout, self.columns);
+                let of_target = |place: usize| sheet.of_target(&values, place, self.columns.len());
+                self.read_targets(dense, sheet.owns.clone(), of_target, sums);
             }
         }
-    }
-
-    fn read_plane(&self, dense: &DenseSources, block_grid: &BlockGrid, grid: &Grid, sums: &mut Sums) {
-        let [sources, targets] = [&self.scene.layout.sources, &self.scene.layout.targets].map(|cloud| PlanePoints {
-            block_grid,
-            cloud,
-            columns: self.columns,
-        });
-        let blocks = grid.sums(&sources, &targets, self.columns.len());
-        // Targets before a block and those in it, by turns.
-        let ends = std::iter::once(0).chain(blocks.iter().map(|block| block.places.end));
-        let lengths = ends.zip(&blocks).flat_map(|(end, block)| [block.places.start - end, block.places.len()]);
-        let slots = self.slots(sums, lengths).into_iter().skip(1).step_by(2).collect::<Vec<_>>();
-        blocks.par_iter().zip(slots).for_each(|(block, mut slot)| {
-            let sums = block.values.chunks_exact(self.columns.len());
-            for (at, (place, sums)) in block.places.clone().zip(sums).enumerate() {
-                self.write_lattice(dense, place, sums, &mut slot, at);
-            }
-        });
-    }
-
-    fn read_chart(&self, dense: &DenseSources, grid: &ChartGrid, chart: &Chart, sums: &mut Sums) {
-        let values = chart.sums(grid, self.columns);
-        let of_target = |place: usize| chart.of_target(&values, place, self.columns.len());
-        self.read_targets(dense, chart.targets(), of_target, sums);
-    }
-
-    fn read_globe(&self, dense: &DenseSources, globe: &Globe, sums: &mut Sums) {
-        let values = globe.sums(self.columns);
-        let of_target = |place: usize| globe.of_target(&values, place, self.columns.len());
-        self.read_targets(dense, globe.targets(), of_target, sums);
     }
 
     /// Writes what is known of each of some consecutive targets.

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::bands::PatchKey;
-use super::mesh::Mesh;
+use super::patches::GlobeLattice;
 use super::nodes::read;
 use super::places::PatchedPlaces;
 use crate::scene::Cloud;
@@ -56,7 +56,7 @@ impl PatchMoments {
     /// Adds some sources of a group, with columns of all sources.
     pub(crate) fn add(
         &mut self,
-        mesh: &Mesh,
+        mesh: &GlobeLattice,
         group: u32,
         cloud: &Cloud,
         places: Range<usize>,
@@ -86,7 +86,7 @@ impl PatchMoments {
     }
 
     /// What all sources give to the nodes of patches with targets.
-    pub(crate) fn field(self, mesh: &Mesh, columns: usize) -> PatchField {
+    pub(crate) fn field(self, mesh: &GlobeLattice, columns: usize) -> PatchField {
         let groups: BTreeSet<u32> = self.patches.keys().map(|(group, _)| *group).collect();
         let nodes = mesh.nodes_of_a_patch();
         let mut patches = BTreeMap::new();
@@ -129,7 +129,7 @@ impl PatchField {
     /// Tells the sums of some targets of a group, where targets were said to be.
     pub(crate) fn read(
         &self,
-        mesh: &Mesh,
+        mesh: &GlobeLattice,
         group: u32,
         cloud: &Cloud,
         places: Range<usize>,

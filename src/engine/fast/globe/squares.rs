@@ -5,9 +5,9 @@ use std::ops::RangeInclusive;
 
 use super::bands::{PatchKey, angles};
 use super::chebyshev::Arcs;
-use super::mesh::{ACROSS, Mesh};
+use super::patches::{ACROSS, GlobeLattice};
 use crate::engine::fast::lattice::{CountedRows, LatticeCost};
-use crate::engine::fast::sphere::{CubeCluster, centres, half_diagonal};
+use crate::engine::fast::sphere::{KnownPlaces, centres};
 
 /// Heights of bands that are tried, in σ and in radians.
 const IN_SIGMA: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 6.0];
@@ -71,13 +71,12 @@ impl SquareCounts {
             counts[0] += cube.weight;
             counts[1] += if cube.targets { cube.weight } else { 0.0 };
         }
-        let around = CubeCluster::around(counted.cubes.iter().map(|cube| cube.at), counted.side);
-        Self { squares, longest: 2.0 * around.cap.radius }
+        Self { squares, longest: 2.0 * KnownPlaces::in_cubes(&cloud, counted.side).cap().radius }
     }
 
     /// The cheapest mesh, if it is cheaper than direct sums.
-    pub(crate) fn cheapest(&self, sigma: f64, tolerance: f64) -> Option<Mesh> {
-        let saved = |mesh: Mesh| {
+    pub(crate) fn cheapest(&self, sigma: f64, tolerance: f64) -> Option<GlobeLattice> {
+        let saved = |mesh: GlobeLattice| {
             let cost = self.cost(&mesh)?;
             // The mass and one column of values.
             Some((cost.direct - cost.nodes - 2.0 * cost.places, mesh))
@@ -87,23 +86,25 @@ impl SquareCounts {
     }
 
     /// All meshes by which rows would be certified.
-    pub(crate) fn meshes(&self, sigma: f64, tolerance: f64) -> impl Iterator<Item = Mesh> {
+    pub(crate) fn meshes(&self, sigma: f64, tolerance: f64) -> impl Iterator<Item = GlobeLattice> {
         let meshes = self.within(sigma, SHARE * COMMON * tolerance);
         meshes.filter(move |mesh| mesh.off <= MOST_OFF * tolerance)
     }
 
     /// All meshes whose interpolation is off by no more than this.
-    fn within(&self, sigma: f64, off: f64) -> impl Iterator<Item = Mesh> {
+    fn within(&self, sigma: f64, off: f64) -> impl Iterator<Item = GlobeLattice> {
         let heights = IN_SIGMA.map(|height| height * sigma).into_iter().chain(IN_RADIANS);
         let longest = self.longest;
         heights.filter(|height| HEIGHTS.contains(height)).flat_map(move |height| {
             let short = longest + 2.0 * ACROSS * height;
-            [None, Some(short)].into_iter().filter_map(move |longest| Mesh::new(height, &Arcs { sigma, longest }, off))
+            [None, Some(short)]
+                .into_iter()
+                .filter_map(move |longest| GlobeLattice::new(height, &Arcs { sigma, longest }, off))
         })
     }
 
     /// What a mesh costs; none if it has too many patches.
-    fn cost(&self, mesh: &Mesh) -> Option<MeshCost> {
+    fn cost(&self, mesh: &GlobeLattice) -> Option<MeshCost> {
         let mut patches: BTreeMap<PatchKey, [f64; 2]> = BTreeMap::new();
         for (square, counts) in &self.squares {
             let middle = square.map(|number| (f64::from(number) + 0.5) * SQUARE);
@@ -132,7 +133,7 @@ fn square(angles: &[f64; 2]) -> [i32; 2] {
     angles.map(|angle| (angle / SQUARE).floor() as i32)
 }
 
-impl Mesh {
+impl GlobeLattice {
     /// The cheapest one by which every row is certified that has so much mass around it.
     pub(crate) fn for_all(counted: &CountedRows, least: f64) -> Option<Self> {
         let room = counted.tolerance * least / counted.weight;
@@ -146,51 +147,10 @@ impl Mesh {
     }
 
     /// What it takes for rows in these cubes.
-    pub(crate) fn cost(&self, counted: &CountedRows) -> Option<LatticeCost> {
+    pub(super) fn cost_of_counted(&self, counted: &CountedRows) -> Option<LatticeCost> {
         let MeshCost { nodes, patches, .. } = SquareCounts::of_cubes(counted).cost(self)?;
         let row = self.nodes_of_a_patch();
         // Sums and what is lost of them, the same in one piece, and the field.
         Some(LatticeCost { bytes: 4 * 8 * MORE_PATCHES * (patches * row) as u64, row: row as f64, nodes })
-    }
-}
-
-/// Cubes between all of which distances are looked at.
-const MOST_CUBES: usize = 1 << 12;
-
-/// The mass around every target is no less than this, by the cubes that rows are counted in.
-pub(crate) fn least_mass(counted: &CountedRows) -> f64 {
-    // Rows of other groups are not around it, but every row is a source of weight one itself.
-    if counted.groups > 1 {
-        return 1.0;
-    }
-    let (cubes, side) = coarse(counted);
-    let (centres, off) = (centres(cubes.keys().copied(), side), 2.0 * half_diagonal(side));
-    let mass = |target: usize| {
-        let here = centres.place::<3>(target);
-        let term = |(source, (_, weight)): (usize, &(bool, f64))| {
-            let squared: f64 = (0..3).map(|k| (centres.axes[k][source] - here[k]).powi(2)).sum();
-            let arc = 2.0 * (0.5 * (squared.sqrt() + off)).min(1.0).asin();
-            weight * (-0.5 * (arc / counted.sigma).powi(2)).exp()
-        };
-        cubes.values().enumerate().map(term).sum::<f64>()
-    };
-    let targets = cubes.values().enumerate().filter(|(_, (targets, _))| *targets);
-    // A little less, for roundings of the sums themselves.
-    (1.0 - 1e-9) * targets.map(|(target, _)| mass(target)).fold(f64::INFINITY, f64::min).max(1.0)
-}
-
-/// Whether there are targets, and the weight, in cubes that are few enough; and their side.
-fn coarse(counted: &CountedRows) -> (BTreeMap<[i64; 3], (bool, f64)>, f64) {
-    let mut ratio = 1;
-    loop {
-        let mut cubes: BTreeMap<[i64; 3], (bool, f64)> = BTreeMap::new();
-        for cube in counted.cubes {
-            let (targets, weight) = cubes.entry(cube.at.map(|number| number.div_euclid(ratio))).or_default();
-            (*targets, *weight) = (*targets || cube.targets, *weight + cube.weight);
-        }
-        if cubes.len() <= MOST_CUBES {
-            return (cubes, counted.side * ratio as f64);
-        }
-        ratio *= 2;
     }
 }

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use super::plane::BlockGrid;
+use super::block_grid::BlockGrid;
 use super::window::{Load, Window, WindowDemand};
 use crate::scene::{Curve, Scene};
-use crate::space::Metric;
 
 /// Part of the tolerance that sampling may use up: coarse nodes are worth more than what is left for others, the truncation
 /// with at most half for a row of one source, and the boxes that direct sums leave out.
@@ -49,14 +48,8 @@ impl Accuracy {
         }
     }
 
-    /// The cheapest lattice of the plane; for the sphere only cubes to count in.
-    pub(crate) fn block_grid(&self, metric: Metric, curve: Curve, load: Load) -> Option<(BlockGrid, Option<Window>)> {
-        let dimensions = metric.dimensions();
-        let level = |side: f64| curve.side() * (side * self.sigma / curve.side()).log2().floor().max(0.0).exp2();
-        if metric == Metric::Sphere {
-            let side = level(CUBE);
-            return (side <= CUBE * self.sigma).then_some((BlockGrid { curve, dimensions, side }, None));
-        }
+    /// The blocks and the window of the cheapest lattice in the plane or in space.
+    pub(crate) fn window(&self, curve: Curve, dimensions: usize, load: Load) -> Option<(BlockGrid, Window)> {
         let demand = WindowDemand {
             dimensions,
             sampling: self.relative,
@@ -67,10 +60,21 @@ impl Accuracy {
             load,
         };
         let (window, side) = (0..5)
-            .map(|double| level(SIDES.start) * f64::from(double).exp2())
+            .map(|double| self.level(curve, SIDES.start) * f64::from(double).exp2())
             .filter(|side| SIDES.contains(&(side / self.sigma)))
             .filter_map(|side| Window::design(side / self.sigma, &demand).map(|window| (window, side)))
             .min_by(|a, b| a.0.cost(load).total_cmp(&b.0.cost(load)))?;
-        Some((BlockGrid { curve, dimensions, side }, Some(window)))
+        Some((BlockGrid { curve, dimensions, side }, window))
+    }
+
+    /// Cubes in which places of the sphere are counted and compared with what a chart reaches; `None` if σ is below the smallest.
+    pub(crate) fn cells(&self, curve: Curve) -> Option<BlockGrid> {
+        let side = self.level(curve, CUBE);
+        (side <= CUBE * self.sigma).then_some(BlockGrid { curve, dimensions: 3, side })
+    }
+
+    /// The largest side of cubes of the curve up to this many σ, or that of its smallest.
+    fn level(&self, curve: Curve, sigmas: f64) -> f64 {
+        curve.side() * (sigmas * self.sigma / curve.side()).log2().floor().max(0.0).exp2()
     }
 }

@@ -56,7 +56,12 @@ impl Route {
         Self { stages, links }
     }
 
-    /// Blocks after one pass and another.
+    /// In one step, without passes along axes.
+    pub(crate) fn at_once(sources: &[BlockKey], targets: &[BlockKey]) -> Self {
+        Self { stages: vec![sources.to_vec(), targets.to_vec()], links: Vec::new() }
+    }
+
+    /// Number of blocks after each pass, added up.
     pub(crate) fn passed(&self) -> f64 {
         self.stages[1..].iter().map(|stage| stage.len() as f64).sum()
     }

@@ -15,14 +15,14 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// For a lattice of the plane, or of space, with so many sources in one block.
-    pub(crate) fn of_plane(window: &Window, points: usize, weight: f64) -> Self {
+    /// For a lattice of one window, with at most this many sources in one block.
+    pub(crate) fn of_window(window: &Window, points: usize, weight: f64) -> Self {
         let roundings = window.roundings() + window.additions(points);
         let relative = window.sampling + roundings * 0.5 * f64::EPSILON;
         Self { relative, root: window.truncation, absolute: 0.0, weight }
     }
 
-    /// For sums that are off by so much for each pair.
+    /// For sums that are off by at most `off` for each pair of weight one.
     pub(crate) fn absolute(off: f64, weight: f64) -> Self {
         Self { relative: 0.0, root: 0.0, absolute: off, weight }
     }

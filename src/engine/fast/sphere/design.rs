@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::chart::ChartGrid;
 use super::error_norm::ErrorNorm;
 use super::expansion::{Expansion, Extent};
@@ -76,7 +78,7 @@ impl ChartDemand {
 }
 
 /// What all charts have in common.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ChartDesign {
     pub(crate) grid: ChartGrid,
     pub(crate) window: Window,

@@ -18,10 +18,12 @@
 //! some hundreds. So divided differences of order m, and the remainder with m = n, are small multiples of √K + κK.
 
 use std::f64::consts::PI;
-use std::ops::RangeBounds;
+
+use serde::{Deserialize, Serialize};
 
 use super::error_norm::{ErrorNorm, MOST_ORDERS};
 use super::mixture::Mixture;
+use super::polynomial::{ChebyshevSeries, Polynomial, chebyshev_node};
 use crate::engine::fast::lattice::{GaussianPart, Terms};
 
 /// Where a chart is used.
@@ -36,7 +38,7 @@ pub(crate) struct Extent {
 }
 
 /// Terms with what can be said about them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Expansion {
     pub(crate) terms: Terms,
     /// Error as a multiple of the norm.
@@ -204,112 +206,6 @@ fn lebesgue(nodes: usize) -> f64 {
 /// ν of a part of the mixture with variance λ.
 fn nu(variance: f64, sum: f64, p: f64) -> f64 {
     (variance - 1.0) * (1.0 + sum) + variance * p
-}
-
-fn chebyshev_node(k: usize, count: usize) -> f64 {
-    (PI * (k as f64 + 0.5) / count as f64).cos()
-}
-
-/// A polynomial of two variables within ±1 as a sum of products of Chebyshev polynomials.
-#[derive(Clone)]
-struct ChebyshevSeries {
-    count: usize,
-    /// The second variable fastest.
-    coefficients: Vec<f64>,
-}
-
-impl ChebyshevSeries {
-    fn zero(count: usize) -> Self {
-        Self { count, coefficients: vec![0.0; count * count] }
-    }
-
-    fn add(&mut self, factor: f64, other: &Self) {
-        self.coefficients.iter_mut().zip(&other.coefficients).for_each(|(to, from)| *to += factor * from);
-    }
-
-    /// Of degree below `count` in each variable.
-    fn of(count: usize, value: impl Fn(f64, f64) -> f64) -> Self {
-        let node = |k: usize| chebyshev_node(k, count);
-        let values: Vec<f64> = (0..count * count).map(|at| value(node(at / count), node(at % count))).collect();
-        // The discrete cosine transform along one axis, the other becoming the first.
-        let transform = |values: &[f64]| -> Vec<f64> {
-            let coefficient = |a: usize, b: usize| {
-                let angle = |k: usize| PI * a as f64 * (k as f64 + 0.5) / count as f64;
-                let scale = if a == 0 { 1.0 } else { 2.0 } / count as f64;
-                scale * (0..count).map(|k| values[k * count + b] * angle(k).cos()).sum::<f64>()
-            };
-            (0..count * count).map(|at| coefficient(at % count, at / count)).collect()
-        };
-        Self { count, coefficients: transform(&transform(&values)) }
-    }
-
-    /// Total size of the terms of some degrees.
-    fn size(&self, degrees: impl RangeBounds<usize>) -> f64 {
-        let terms = self.coefficients.iter().enumerate();
-        terms.filter(|(at, _)| degrees.contains(&(at / self.count + at % self.count))).map(|(_, x)| x.abs()).sum()
-    }
-
-    /// The terms below a degree as a polynomial in α and β.
-    fn in_points(&self, degree: usize, scale_offset: f64, product: (f64, f64)) -> Polynomial {
-        let mut first = Polynomial::zero(degree);
-        let mut second = Polynomial::zero(degree);
-        if degree > 1 {
-            let half = 0.5 / scale_offset;
-            (first.0[1], first.0[degree]) = (half, half);
-            (second.0[0], second.0[degree + 1]) = (-product.0 / product.1, 1.0 / product.1);
-        }
-        let (first, second) = (first.chebyshev(degree), second.chebyshev(degree));
-        let mut all = Polynomial::zero(degree);
-        for (a, first) in first.iter().enumerate() {
-            for (b, second) in second.iter().enumerate().take(degree - a) {
-                all.add(self.coefficients[a * self.count + b], &first.times(second, degree));
-            }
-        }
-        all
-    }
-}
-
-/// A polynomial in α and β by coefficients, powers of β fastest, of degree below the square root of their number in each.
-#[derive(Clone)]
-struct Polynomial(Vec<f64>);
-
-impl Polynomial {
-    fn zero(degree: usize) -> Self {
-        Self(vec![0.0; degree * degree])
-    }
-
-    fn add(&mut self, factor: f64, other: &Self) {
-        self.0.iter_mut().zip(&other.0).for_each(|(to, from)| *to += factor * from);
-    }
-
-    /// The product of two polynomials; what would be of a higher degree is not there.
-    fn times(&self, other: &Self, degree: usize) -> Self {
-        let mut product = Self::zero(degree);
-        for (i, a) in self.0.iter().enumerate() {
-            for (j, b) in other.0.iter().enumerate() {
-                let powers = (i / degree + j / degree, i % degree + j % degree);
-                if powers.0 < degree && powers.1 < degree {
-                    product.0[powers.0 * degree + powers.1] += a * b;
-                }
-            }
-        }
-        product
-    }
-
-    /// The Chebyshev polynomials of this one, as many as asked for.
-    fn chebyshev(&self, count: usize) -> Vec<Self> {
-        let mut one = Self::zero(count);
-        one.0[0] = 1.0;
-        let mut all = vec![one, self.clone()];
-        all.truncate(count);
-        while all.len() < count {
-            let mut next = Self::zero(count);
-            next.add(2.0, &self.times(&all[all.len() - 1], count));
-            next.add(-1.0, &all[all.len() - 2]);
-            all.push(next);
-        }
-        all
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Which patches there are, and what nodes give to nodes.
+//! The patches of the sphere for one σ: their nodes, and the sums from nodes to nodes.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ const NODE_OFF: f64 = 2e-15;
 
 /// The sphere in patches, for one σ.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Mesh {
+pub(crate) struct GlobeLattice {
     pub(crate) bands: Bands,
     pub(crate) chebyshev: Chebyshev,
     sigma: f64,
@@ -28,7 +28,7 @@ pub(crate) struct Mesh {
     pub(crate) off: f64,
 }
 
-impl Mesh {
+impl GlobeLattice {
     /// With bands so high at most; interpolation, and what is out of reach, may each be off by this.
     pub(crate) fn new(height: f64, arcs: &Arcs, off: f64) -> Option<Self> {
         let bands = Bands::new(height, arcs, off)?;
@@ -85,8 +85,8 @@ impl Mesh {
         Cloud { axes: (0..6).map(axis).collect(), groups: Vec::new() }
     }
 
-    /// What columns at the nodes of source patches give to the nodes of target patches: for each patch, one column after the other.
-    pub(crate) fn transfer(&self, sources: &[PatchKey], moments: &[Vec<f64>], targets: &[PatchKey]) -> Vec<Vec<f64>> {
+    /// Sums at the nodes of target patches over columns at all nodes of source patches: for each patch one column after the other.
+    pub(super) fn transfer(&self, sources: &[PatchKey], moments: &[Vec<f64>], targets: &[PatchKey]) -> Vec<f64> {
         let near = self.near(targets, sources);
         let (from, to, nodes) = (self.nodes(sources), self.nodes(targets), self.nodes_of_a_patch());
         let moments: Vec<&[f64]> = moments.iter().map(Vec::as_slice).collect();
@@ -103,9 +103,10 @@ impl Mesh {
         let tiles: Vec<(usize, usize)> =
             (0..near.len()).flat_map(|patch| (0..nodes).step_by(LANES).map(move |start| (patch, start))).collect();
         let sums: Vec<_> = tiles.par_iter().map(|which| tile(*which)).collect();
-        let mut field = vec![vec![0.0; moments.len() * nodes]; near.len()];
+        let mut field = vec![0.0; near.len() * moments.len() * nodes];
         for ((patch, start), sums) in tiles.into_iter().zip(sums) {
-            for (out, sums) in field[patch].chunks_exact_mut(nodes).zip(sums) {
+            let patch = &mut field[patch * moments.len() * nodes..];
+            for (out, sums) in patch.chunks_exact_mut(nodes).zip(sums) {
                 out[start..].iter_mut().zip(sums).for_each(|(out, sum)| *out = sum);
             }
         }

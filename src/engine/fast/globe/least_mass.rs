@@ -1,0 +1,47 @@
+//! How much mass is around every target at least, from counts.
+
+use std::collections::BTreeMap;
+
+use crate::engine::fast::lattice::CountedRows;
+use crate::engine::fast::sphere::{centres, half_diagonal};
+
+/// Cubes between all of which distances are looked at.
+const MOST_CUBES: usize = 1 << 12;
+
+/// The mass around every target is no less than this, by the cubes that rows are counted in.
+pub(crate) fn least_mass(counted: &CountedRows) -> f64 {
+    // Rows of other groups are not around it, but every row is a source of weight one itself.
+    if counted.groups > 1 {
+        return 1.0;
+    }
+    let (cubes, side) = coarse(counted);
+    let (centres, off) = (centres(cubes.keys().copied(), side), 2.0 * half_diagonal(side));
+    let mass = |target: usize| {
+        let here = centres.place::<3>(target);
+        let term = |(source, (_, weight)): (usize, &(bool, f64))| {
+            let squared: f64 = (0..3).map(|k| (centres.axes[k][source] - here[k]).powi(2)).sum();
+            let arc = 2.0 * (0.5 * (squared.sqrt() + off)).min(1.0).asin();
+            weight * (-0.5 * (arc / counted.sigma).powi(2)).exp()
+        };
+        cubes.values().enumerate().map(term).sum::<f64>()
+    };
+    let targets = cubes.values().enumerate().filter(|(_, (targets, _))| *targets);
+    // A little less, for roundings of the sums themselves.
+    (1.0 - 1e-9) * targets.map(|(target, _)| mass(target)).fold(f64::INFINITY, f64::min).max(1.0)
+}
+
+/// Whether there are targets, and the weight, in cubes that are few enough; and their side.
+fn coarse(counted: &CountedRows) -> (BTreeMap<[i64; 3], (bool, f64)>, f64) {
+    let mut ratio = 1;
+    loop {
+        let mut cubes: BTreeMap<[i64; 3], (bool, f64)> = BTreeMap::new();
+        for cube in counted.cubes {
+            let (targets, weight) = cubes.entry(cube.at.map(|number| number.div_euclid(ratio))).or_default();
+            (*targets, *weight) = (*targets || cube.targets, *weight + cube.weight);
+        }
+        if cubes.len() <= MOST_CUBES {
+            return (cubes, counted.side * ratio as f64);
+        }
+        ratio *= 2;
+    }
+}
