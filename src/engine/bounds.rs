@@ -1,4 +1,4 @@
-//! Boxes around places, and how far apart they are.
+//! Boxes around places, and their distances.
 
 use serde::{Deserialize, Serialize};
 

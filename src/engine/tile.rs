@@ -16,7 +16,7 @@ use crate::space::two_sum;
 /// Most sources in a run: its kernel values for one tile (16 KiB) stay in the first-level cache.
 pub(super) const RUN: usize = 128;
 
-/// Up to sixteen targets and all that they need.
+/// Up to sixteen targets with their coordinates, and what they leave out.
 pub(super) struct TargetTile<'a, D, const A: usize> {
     pub(super) decay: D,
     pub(super) bounds: Bounds,

@@ -1,4 +1,4 @@
-//! The engine itself: it plans, then takes as many columns at once as memory allows.
+//! The engine itself: it plans, then sums as many columns at once as memory allows.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl Engine for Fast {
 }
 
 impl Fast {
-    /// Bytes that a plan over so many rows usually takes.
+    /// Bytes that a plan over this many rows usually takes.
     pub(in crate::engine) fn usual_need(rows: &RowCounts, metric: Metric) -> u64 {
         memory::usual_need(rows, metric)
     }
@@ -49,7 +49,7 @@ impl Plan for FastPlan {
     fn sums(&self, columns: &[Vec<f64>], progress: &dyn Progress) -> Sums {
         let (first, rest) = columns.split_at(columns.len().min(self.at_once));
         let mut all = self.sums_at_once(first, progress);
-        // A column has the same sums, whichever others are summed with it.
+        // The sums of a column do not depend on the columns that are summed with it.
         rest.chunks(self.at_once).for_each(|columns| all.values.extend(self.sums_at_once(columns, progress).values));
         all
     }
@@ -73,7 +73,7 @@ impl FastPlan {
     }
 }
 
-/// The sums of all targets; gives those that miss the tolerance, with their group.
+/// First pass: the sums of all targets; gives those that miss the tolerance, with their group.
 struct FirstPass<'a> {
     plan: &'a FastPlan,
     columns: &'a [&'a [f64]],
@@ -91,7 +91,7 @@ impl WithDecay for FirstPass<'_> {
     }
 }
 
-/// Sums again what missed the tolerance.
+/// Second pass: sums again the targets that missed the tolerance.
 struct Repair<'a> {
     plan: &'a FastPlan,
     columns: &'a [&'a [f64]],

@@ -1,4 +1,4 @@
-//! How much memory sums take beyond the scene: counted from the blocks of the lattices before their nodes are there.
+//! How much memory sums take besides the scene: counted from the blocks of the lattices before their nodes exist.
 
 use super::groups::Groups;
 use super::sphere::BYTES_OF_PLACE;
@@ -6,15 +6,15 @@ use crate::error::Error;
 use crate::scene::RowCounts;
 use crate::space::Metric;
 
-/// Bytes of the trees for each source: a box of 56 bytes and a range of 8 for sixteen, boxes around those, and all once more for
-/// what is thin.
+/// Bytes of the trees for each source: a box of 56 bytes and a range of 8 for sixteen sources, boxes around those, and all once more for
+/// sources in thin blocks.
 const TREES: u64 = 10;
-/// Bytes of a target beside its sums: tasks, and rows that are summed again.
+/// Bytes of a target besides its sums: tasks, and rows that are summed again.
 const AT_TARGET: u64 = 16;
 /// Times that a source is on a chart: charts overlap (1.1 to 1.3 at 2M + 2M rows, σ = 500 m to 20 km, 2026-11-18).
 const USUAL_CHARTS: f64 = 1.2;
 
-/// Bytes that sums over so many rows usually take beyond the scene, before it is known where they are.
+/// Bytes that sums over this many rows usually take besides the scene, before their places are known.
 pub(super) fn usual_need(rows: &RowCounts, metric: Metric) -> u64 {
     let charts = if metric == Metric::Sphere { (rows.targets + rows.sources) * BYTES_OF_PLACE } else { 0 };
     rows.sources * TREES + rows.targets * AT_TARGET + (USUAL_CHARTS * charts as f64) as u64
@@ -23,9 +23,9 @@ pub(super) fn usual_need(rows: &RowCounts, metric: Metric) -> u64 {
 /// What sums need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MemoryNeed {
-    /// However many columns there are.
+    /// For any number of columns.
     pub(super) fixed: u64,
-    /// For each column at once, the mass being one.
+    /// For each column that is summed at once, the mass being one.
     pub(super) column: u64,
 }
 

@@ -11,14 +11,14 @@ use crate::scene::Cloud;
 /// Multiplications on the lattice that take as long as one direct pair. Measured with AVX2 on 2026-11-16: 0.1 ns for a
 /// multiplication, 1.6 ns for a pair, and half as much again for finding the leaves.
 const MULTIPLICATIONS_PER_PAIR: f64 = 24.0;
-/// Part of the pairs between neighbouring blocks that a direct sum looks at.
+/// Part of the pairs between neighbouring blocks that a direct sum evaluates. Estimated, not measured.
 const PAIRS_IN_REACH: f64 = 0.6;
 /// What direct sums over some pairs cost.
 pub(super) fn direct_costs(pairs: f64) -> f64 {
     MULTIPLICATIONS_PER_PAIR * pairs
 }
 
-/// Sources between two that are looked at to see whether the lattice may be worth it.
+/// Every so many sources one is sampled to see whether a lattice may be worth it. Chosen, not measured.
 const STRIDE: usize = 32;
 
 /// About how many pairs of sources share a block, from a sample of them.
@@ -29,10 +29,10 @@ pub(super) fn pairs_in_blocks(block_grid: &BlockGrid, cloud: &Cloud, sources: Ra
     crowded.map(|block| ((block.len() * STRIDE) as f64).powi(2)).sum()
 }
 
-/// Blocks with fewer places than this do not count: most blocks, and not worth looking up.
+/// Blocks with fewer places than this are ignored: they are the most, and no lattice pays for them. Chosen, not measured.
 const NOTABLE: usize = 8;
 
-/// For each block of sources the number of targets in it and its neighbours; none for blocks that do not count.
+/// For each block of sources the number of targets in it and its neighbours; zero for blocks that are ignored.
 pub(super) fn targets_near(sources: &[BlockRun], targets: &[BlockRun], dimensions: usize) -> Vec<usize> {
     let notable = |run: &&BlockRun| run.places.len() >= NOTABLE;
     let count: HashMap<BlockKey, usize> =
@@ -46,10 +46,10 @@ pub(super) fn targets_near(sources: &[BlockRun], targets: &[BlockRun], dimension
     sources.par_iter().map(near).collect()
 }
 
-/// What finding out which blocks there are costs for each source and target, whether on the lattice or not, in multiplications.
+/// What finding the blocks costs for each source and target, on the lattice or not, in multiplications. Estimated, not measured.
 pub(super) const OVERHEAD: f64 = 100.0;
 
-/// What things cost, in multiplications, for two columns.
+/// What a lattice costs for two columns, in multiplications.
 pub(super) struct BlockCosts {
     point: f64,
     block: f64,

@@ -1,4 +1,5 @@
-//! The sums of all targets: from lattices where sources are many, directly where they are few, and again where that was not enough.
+//! The sums of all targets: from lattices where sources are dense, directly where they are thin, and again for targets that miss the
+//! tolerance.
 
 use std::ops::Range;
 
@@ -24,16 +25,17 @@ pub(super) struct Summation<'a, D> {
     pub(super) columns: &'a [&'a [f64]],
 }
 
-/// Targets that one task sums for.
+/// Targets of one task. Chosen, not measured.
 const TASK: usize = 1 << 12;
-/// Targets whose sums are taken again before they are written: they take some hundred bytes each on the way.
+/// Targets that are summed again before any is written: they take some hundred bytes each until then. Chosen, not measured.
 const MOST_REPAIRED: usize = 1 << 16;
-/// Part of the tolerance that direct sums may use up by arithmetic that is not right to the last digit.
+/// Part of the tolerance that direct sums may use up by cheaper arithmetic of arcs. Chosen, not
+/// measured.
 pub(super) const SHARE_OF_ARITHMETIC: f64 = 1.0 / 64.0;
 /// Part of the tolerance that one box may use up when it is left out. Few boxes come near that, so that their
-/// sum almost always stays within the tolerance.
+/// sum almost always stays within the tolerance. Chosen, not measured.
 const SHARE_OF_A_BOX: f64 = 1.0 / 16.0;
-/// The same for rows where it did not.
+/// The same for rows where it did not. Chosen, not measured.
 const SMALL_SHARE: f64 = 1.0 / 1024.0;
 
 impl<D: Copy + Sync> Summation<'_, D> {
@@ -41,12 +43,12 @@ impl<D: Copy + Sync> Summation<'_, D> {
         sums.slots(lengths, self.scene.beside, too_small(self.groups.largest_weight()))
     }
 
-    /// Writes what dense blocks give.
+    /// Writes the sums over dense blocks.
     pub(super) fn read_lattices(&self, sums: &mut Sums) {
         let layout = &*self.scene.layout;
         for (group, split) in self.groups.kept() {
             let Some(dense) = &split.dense else { continue };
-            // Targets that are too far to read the lattice miss what it would have given them.
+            // Targets that no sheet owns have the error of a mass of zero.
             sums.error[layout.targets.groups[*group].clone()].fill(dense.bound.error(0.0));
             for sheet in &dense.laid.sheets {
                 let values = sheet.sums(&*dense.laid.lattice, layout, self.columns);
@@ -56,7 +58,7 @@ impl<D: Copy + Sync> Summation<'_, D> {
         }
     }
 
-    /// Writes what is known of each of some consecutive targets.
+    /// Writes the sums of consecutive targets.
     fn read_targets<'v>(
         &self,
         dense: &DenseSources,
@@ -81,12 +83,12 @@ impl<D: Copy + Sync> Summation<'_, D> {
         let own = layout.own == Own::LeftOut && home != NOWHERE && dense.holds(home as usize);
         slot.error[at] = dense.bound.error(sums[0]);
         for ((slot, sum), column) in slot.columns.iter_mut().zip(sums).zip(self.columns) {
-            // The lattice cannot leave a source out: it is taken off again, with what it may have been wrong by.
+            // The lattice cannot leave a source out: it is subtracted again; its error is within the bound.
             slot[at] = sum - if own { column[home as usize] } else { 0.0 };
         }
     }
 
-    /// Adds direct sums to what is there; gives the targets that miss the tolerance, with their group.
+    /// Adds direct sums to those of lattices; gives the targets that miss the tolerance, with their group.
     pub(super) fn add_direct<const A: usize>(&self, sums: &mut Sums, progress: &dyn Progress) -> Vec<(usize, u32)>
     where
         D: Decay<A>,
@@ -173,7 +175,7 @@ impl<D: Copy + Sync> Summation<'_, D> {
         }
     }
 
-    /// Sums again what missed the tolerance.
+    /// Sums again the targets that missed the tolerance.
     pub(super) fn repair<const A: usize>(&self, missed: &[(usize, u32)], sums: &mut Sums)
     where
         D: Decay<A>,

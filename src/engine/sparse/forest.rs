@@ -17,16 +17,16 @@ use crate::scene::{NOWHERE, Own, Scene};
 use crate::simd::arch;
 use crate::space::compensated;
 
-/// Most targets in a tile: more would not make the one query of the tree noticeably cheaper.
+/// Most targets in a tile: more would not make the one query of the tree noticeably cheaper. Chosen, not measured.
 const TILE: usize = 128;
 /// A tile is at most this part of the reach across, so that its targets share most of their candidates. Between 0.25 and 1.2
 /// the time hardly changes (304k + 304k rows, σ = 0.001° and 0.003°, 2026-11-16).
 const TILE_PER_REACH: f64 = 0.5;
-/// Entries that a block of rows has room for at first; what is left over goes back when it is done. Without this arrays are
-/// copied as they grow, and end with memory that was cleared for nothing.
+/// Entries that a block of rows has room for at first; unused memory is released when it is done. Without this, arrays are copied as they
+/// grow. Chosen, not measured.
 const ROOM: usize = 1 << 17;
-/// Tiles looked at to estimate the size of the matrix, and entries in each of them, about, beyond those of one row. With whole
-/// tiles, the refusal of 1M rows that all touch each other took 42 s and made 1.5 GB for a tile (issue 15).
+/// Tiles that are computed to estimate the size of the matrix, and about how many entries in each, beyond those of one row. With whole
+/// tiles, the refusal of 1M rows that all touch each other took 42 s and 1.5 GB for a tile (issue 15).
 const SAMPLED_TILES: usize = 64;
 const SAMPLED_ENTRIES: usize = 100_000;
 
@@ -54,7 +54,7 @@ pub(super) trait RowBuilder: Send + Sync {
     fn rows(&self, tiles: &[QueryTile]) -> MatrixRows;
 }
 
-/// Plants the trees for a scene.
+/// Builds the trees for a scene.
 pub(super) fn plant(scene: Arc<Scene>, truncation: Truncation) -> Box<dyn RowBuilder> {
     with_decay(scene.layout.metric, scene.scale, PlantTrees { scene, truncation })
 }
@@ -65,7 +65,7 @@ pub(super) fn estimate(forest: &dyn RowBuilder, tiles: &[QueryTile]) -> u64 {
     let step = tiles.len().div_ceil(SAMPLED_TILES).max(1);
     let sample: Vec<&QueryTile> = tiles.iter().step_by(step).collect();
     let sampled: usize = sample.iter().map(|tile| tile.targets.len()).sum();
-    // In one order, so that the same request always meets the same fate.
+    // Collected in a fixed order, so that equal requests have the same estimate.
     let nonzeros: Vec<f64> = sample.par_iter().map(|tile| estimate_tile(forest, tile)).collect();
     (nonzeros.iter().sum::<f64>() * targets as f64 / sampled.max(1) as f64).ceil() as u64
 }
@@ -107,8 +107,8 @@ struct Forest<D, const A: usize, const K: usize> {
     weights: Vec<f64>,
 }
 
-/// Most sources of a group that are looked at one by one: no more than a leaf of a tree or two holds, so that a million groups
-/// of a few rows need no tree each.
+/// Most sources of a group that are searched one by one, so that a million groups of a few rows need no tree each. About one or two
+/// leaves of a tree; chosen, not measured.
 const SMALL: usize = 64;
 
 impl<D: Decay<A>, const A: usize, const K: usize> RowBuilder for Forest<D, A, K> {
@@ -190,16 +190,16 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         }
     }
 
-    /// How far to look for one target.
+    /// How far one target must look.
     fn limits(&self, target: usize, group: usize) -> Limits {
         let Some((nearest, mass)) = self.nearest(target, group) else { return Limits::NOTHING };
-        // D is at least what this source gives, hence log₂(W/D) at most this.
+        // D is at least what this source contributes, hence log₂(W/D) at most this.
         let spread = nearest + (self.weights[group] / mass).log2();
         let rounding = rounding_error(CHUNK, spread);
         match self.truncation {
             Truncation::Cutoff(sigmas) => Limits { nearest, farthest: decay_at(sigmas), shift: 0.0, rounding },
             Truncation::Tolerance(tolerance) => {
-                // One more than needed, so that at most half of the tolerance goes to what is never seen.
+                // One more than needed, so that sources that are never found use up at most half of the tolerance.
                 let farthest = spread - tolerance.log2() + 1.0;
                 let shift = if farthest > VANISHED { nearest.floor() } else { 0.0 };
                 Limits { nearest, farthest, shift, rounding }
@@ -207,7 +207,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         }
     }
 
-    /// Decay and mass of a source near the target, the nearest one but for rounding.
+    /// Decay and mass of a source near the target, the nearest one up to rounding.
     fn nearest(&self, target: usize, group: usize) -> Option<(f64, f64)> {
         let home = self.scene.layout.home[target];
         if home != NOWHERE && self.scene.layout.own == Own::Counts {
@@ -225,7 +225,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         self.trees.binary_search_by_key(&group, |(large, _)| *large).ok().map(|at| &self.trees[at].1)
     }
 
-    /// The source nearest to a place, but for rounding, the one at home apart.
+    /// The source nearest to a place up to rounding, without the one at the place itself.
     fn nearest_but(&self, home: u32, place: &[f64; K], group: usize) -> Option<usize> {
         let sources = self.scene.layout.sources.groups[group].clone();
         let Some(tree) = self.tree(group) else {
@@ -245,7 +245,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         let radius = tile.targets.clone().zip(limits).map(|(target, limits)| {
             self.decay.squared_reach(limits.farthest).sqrt() + squared_distance(&place(target), &centre).sqrt()
         });
-        // A hair more, so that rounding inside the tree loses nobody.
+        // A little more, so that rounding inside the tree loses no source.
         let radius = radius.fold(0.0, f64::max) * (1.0 + 1e-12);
         let sources = &self.scene.layout.sources.groups[tile.group];
         let start = sources.start as u32;
@@ -272,9 +272,9 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         })
     }
 
-    /// Keeps what the truncation asks for and normalises it to a row.
+    /// Keeps what the truncation asks for, normalised to a row.
     fn add_row(&self, limits: &Limits, total: f64, near: &mut Neighbours, rows: &mut MatrixRows) {
-        // Of what is not near only this is known: it lies beyond the farthest decay.
+        // Sources that are not near lie beyond the farthest decay.
         let unseen = (total - near.mass()).max(0.0) * (near.shift - limits.farthest).exp2();
         let (cut, dropped) = match self.truncation {
             Truncation::Cutoff(_) => (limits.farthest, 0.0),

@@ -7,15 +7,15 @@ use crate::engine::rounding::rounding_error;
 pub(super) struct Limits {
     pub(super) nearest: f64,
     pub(super) farthest: f64,
-    /// What is subtracted from every decay at most so that far rows do not underflow; a whole number.
+    /// Most that is subtracted from every decay so that far rows do not underflow; a whole number.
     pub(super) shift: f64,
-    /// What rounding can do to the sums at most, as a factor of D.
+    /// Bound of the rounding error of the sums, as a factor of D.
     pub(super) rounding: f64,
 }
 
 impl Limits {
-    /// What rounding can do to a sum of such a part of all weight, but for a power of two. The tree knows high parts only, so
-    /// that far rows may have nearer sources than it found, by far: what they sum up to tells.
+    /// Bound of the rounding error of a sum with this weight per mass, apart from a power of two. The tree has high parts of coordinates
+    /// only, so that a far row may have much nearer sources than it found; the sum itself shows it.
     pub(super) fn rounding_of(&self, weight_per_mass: f64, shift: f64) -> f64 {
         if self.shift == 0.0 {
             return self.rounding;
@@ -23,6 +23,6 @@ impl Limits {
         self.rounding.min(rounding_error(CHUNK, weight_per_mass.log2() + shift))
     }
 
-    /// For a target whose group has no source, or none but the one that is left out: however far it looks, nothing is missed.
+    /// For a target whose group has no source, or only the one that is left out: nothing is missed at any distance.
     pub(super) const NOTHING: Self = Self { nearest: 0.0, farthest: f64::INFINITY, shift: 0.0, rounding: 0.0 };
 }

@@ -12,10 +12,10 @@ use crate::kernel::{Decay, LANES, Lanes, exp2_minus, fma};
 use crate::scene::Cloud;
 use crate::simd::arch;
 
-/// Most sources in a leaf. With eight of them fewer pairs are far apart, but the compiler makes no vectors of so short a loop.
+/// Most sources in a leaf. With eight, fewer pairs would be far apart, but the compiler does not vectorise so short a loop.
 pub(crate) const LEAF: usize = LANES;
 
-/// Leaves whose sums are added plainly before a total takes them, so that roundings do not pile up.
+/// Leaves whose sums are added plainly before they are added to the total, so that rounding errors grow slowly. Chosen, not measured.
 const BATCH: usize = 64;
 
 /// The leaves that may matter to a team.
@@ -44,18 +44,18 @@ impl NearLeaves {
     }
 }
 
-/// One target and how its sums are to be taken.
+/// One target, and how to compute its sums.
 pub(crate) struct DirectTarget<const A: usize> {
     pub(crate) place: [f64; A],
     /// A source that does not count.
     pub(crate) left_out: u32,
-    /// Leaves that carry at most two to this power are left out.
+    /// Leaves that contribute at most two to this power are left out.
     pub(crate) little: f64,
     /// Subtracted from every decay; a whole number.
     pub(crate) shift: f64,
 }
 
-/// Memory that sums over leaves need.
+/// Memory for sums over leaves, reused from target to target.
 pub(crate) struct LeafSums {
     kernel: Vec<Lanes>,
     /// Which of the leaves near a team are taken, and how many.
@@ -108,7 +108,7 @@ impl<D: Decay<A>, const A: usize> WithSimd for LeafPass<'_, D, A> {
 }
 
 impl<D: Decay<A>, const A: usize> LeafPass<'_, D, A> {
-    /// Takes the leaves that matter to a target; gives what the others carry.
+    /// Selects the leaves that matter to a target; gives a bound of what the others contribute.
     #[inline(always)]
     fn take(&mut self, target: &DirectTarget<A>) -> f64 {
         let from = Bounds::at(&target.place);
@@ -128,7 +128,7 @@ impl<D: Decay<A>, const A: usize> LeafPass<'_, D, A> {
         sum(&carried)
     }
 
-    /// Adds some of the leaves that were taken.
+    /// Adds a batch of the selected leaves.
     #[inline(always)]
     fn add_batch<S: Simd>(&mut self, target: &DirectTarget<A>, first: usize) {
         let LeafSums { kernel, taken, count, total } = &mut *self.memory;

@@ -16,7 +16,7 @@ pub(crate) fn power_of_two_above(x: f64) -> f64 {
     f64::from_bits(((x + 0.75) + TO_EXPONENT).to_bits() << 52)
 }
 
-/// The least power that [`power_of_two_above`] tells apart from nothing.
+/// The least exponent of [`power_of_two_above`]: smaller ones give the same power.
 pub(crate) const SMALLEST: f64 = -1021.0;
 
 #[cfg(test)]

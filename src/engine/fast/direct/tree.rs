@@ -47,8 +47,8 @@ impl Tree {
         self.leaves.is_empty()
     }
 
-    /// Walks from the root to the leaves near a box, in ascending order, leaving out what the rule allows; gives what
-    /// that carries.
+    /// Walks from the root to the leaves near a box, in ascending order, leaving out what `omission` allows; gives a bound of what that
+    /// contributes.
     pub(crate) fn walk<D: Decay<A>, const A: usize>(
         &self,
         decay: D,
@@ -64,7 +64,7 @@ impl Tree {
         carried.iter().sum()
     }
 
-    /// Decay and place of the source nearest to a target, `left_out` apart; `None` if there is no other.
+    /// Decay and place of the source nearest to a target, without `left_out`; `None` if there is no other.
     pub(crate) fn nearest<D: Decay<A>, const A: usize>(
         &self,
         decay: D,
@@ -79,7 +79,7 @@ impl Tree {
             let first = open.len();
             let decays = self.levels[level][at].decays(decay, &from).into_iter().enumerate();
             open.extend(decays.filter(|(_, least)| *least < f64::INFINITY).map(|(k, d)| (d, level, at * BOXES + k)));
-            // The nearest child is looked at first, so that the others can be passed over.
+            // The nearest child is visited first, so that the others can be skipped.
             open[first..].sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         };
         if !self.is_empty() {
@@ -101,7 +101,7 @@ impl Tree {
 
 /// The box around some boxes, and the logarithm of the weight in all of them.
 fn join(boxes: &Boxes) -> (Bounds, f64) {
-    // A hair more than the rounded logarithms say.
+    // A little more, for the rounding of the logarithms.
     let log_mass = boxes.log_mass.iter().map(|log_mass| log_mass.exp2()).sum::<f64>().log2() + 1e-12;
     (boxes.bounds(), log_mass)
 }
@@ -116,7 +116,7 @@ struct Walk<'a, D, const A: usize> {
     near: &'a mut NearLeaves,
 }
 
-/// Most boxes that wait for their turn: those of each level but one, and there are fewer than eleven levels.
+/// Most boxes on the stack: eight for each level, and fewer than eleven levels (8¹¹ leaves of 16 sources exceed 2³²).
 const OPEN: usize = 11 * BOXES + 1;
 
 impl<D: Decay<A>, const A: usize> WithSimd for Walk<'_, D, A> {
@@ -140,7 +140,7 @@ impl<D: Decay<A>, const A: usize> WithSimd for Walk<'_, D, A> {
                     near.push(boxes, k, &tree.leaves[children + k]);
                 }
             } else {
-                // Backwards, so that they are taken in ascending order.
+                // Pushed backwards, so that they are popped in ascending order.
                 for (k, carries) in carries.iter().enumerate().rev() {
                     // Written always, counted only if near: no branch to mispredict.
                     open[count] = (level - 1, (children + k) as u32);

@@ -19,7 +19,7 @@ pub(crate) struct Bands {
     pub(crate) nodes: usize,
 }
 
-/// Patches are at most so much wider than high.
+/// Patches are at most this many times as wide as high. Chosen, not measured.
 const WIDEST: f64 = 1.5;
 
 /// A patch: its band and its number there, from the date line to the east.
@@ -33,7 +33,7 @@ pub(crate) struct PatchPosition {
 }
 
 impl Bands {
-    /// Bands at most so high, in radians, with the fewest nodes for which interpolation is off by so much at most.
+    /// Bands of at most this height, in radians, with the fewest nodes for which interpolation has at most the error `off`.
     pub(crate) fn new(height: f64, arcs: &Arcs, off: f64) -> Option<Self> {
         let count = (PI / height).ceil().max(1.0);
         let height = PI / count;
@@ -106,7 +106,7 @@ fn largest_cosine(south: f64, height: f64) -> f64 {
     if south < 0.0 && south + height > 0.0 { 1.0 } else { south.cos().max((south + height).cos()).min(1.0) }
 }
 
-/// The fewest patches that do, knowing that this many would.
+/// The fewest patches that suffice, where `many` do: by bisection.
 fn fewest(many: u32, do_they: impl Fn(u32) -> bool) -> u32 {
     let (mut fewest, mut many) = (1, many);
     while fewest < many {
@@ -120,7 +120,7 @@ fn fewest(many: u32, do_they: impl Fn(u32) -> bool) -> u32 {
     many
 }
 
-/// What interpolation along one axis may be off by, for so much in all.
+/// The error that interpolation along one axis may have, if all together may have `off`.
 ///
 /// Along one axis after the other, Λ being the largest sum of absolute cardinal functions: `e + Λe` for one place of a pair, and 1 + Λ² times that for both.
 fn share(nodes: usize, off: f64) -> f64 {

@@ -1,4 +1,4 @@
-//! Interpolation between Chebyshev nodes: its values, and how wrong it can be for a Gaussian on the sphere.
+//! Interpolation between Chebyshev nodes: its values, and a bound of its error for a Gaussian on the sphere.
 //!
 //! Along a meridian or a parallel, x being the angle, the cosine of the arc to any other place is `z = A + B cos(x − x₀)` with `|A| + |B| ≤ 1`. Let
 //! x have an imaginary part b and let `z = cos(α + iβ)`. The distances of z from −1 and 1 add up to 2 cosh β, and that sum is convex in z, so that
@@ -18,7 +18,7 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-/// Most nodes along one side of a patch.
+/// Most nodes along one side of a patch. Chosen, not measured.
 pub(crate) const MOST_NODES: usize = 48;
 
 /// Cardinal functions of the Chebyshev nodes on [−1, 1].
@@ -100,12 +100,12 @@ impl Arcs {
         if self.longest.is_none() { 1.0 + 2.0 * self.images(2.0 * PI) } else { 1.0 }
     }
 
-    /// What the images carry to any arc: half a turn is the nearest that the first can be.
+    /// A bound of what the images contribute at any arc: the first is at least half a turn away.
     pub(crate) fn beside(&self) -> f64 {
         if self.longest.is_none() { self.images(PI) } else { 0.0 }
     }
 
-    /// What the Gaussian carries at this angle and all multiples of it, or a little more.
+    /// An upper bound of the sum of the Gaussian at this angle and all multiples of it.
     fn images(&self, angle: f64) -> f64 {
         let first = (-0.5 * (angle / self.sigma).powi(2)).exp();
         // Each next one is smaller by a factor that is larger than this.

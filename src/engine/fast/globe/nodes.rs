@@ -1,4 +1,4 @@
-//! Sources to the nodes of their patch, and nodes to targets.
+//! The inner loops between places and the nodes of their patch.
 
 use pulp::{Simd, WithSimd};
 
@@ -7,15 +7,16 @@ use crate::kernel::fma;
 use crate::simd::arch;
 use crate::space::two_sum;
 
-/// Places whose shares are added up plainly; sums of these are compensated, so that as many roundings count however many places there are.
+/// Places that are added plainly; sums of these are compensated, so that the rounding error does not grow with the number of places.
+/// Chosen, not measured; the bound counts it.
 pub(crate) const CHUNK: usize = 32;
 
-/// What places of a patch give to its nodes, for each column: where they are in the patch, and what each has of each column.
+/// Sums at the nodes of a patch over places at these positions with these amounts, for each column.
 pub(super) fn spread_to_patch(chebyshev: &Chebyshev, within: [&[f64]; 2], amounts: &[Vec<f64>]) -> Vec<f64> {
     arch().dispatch(SpreadToPatch { chebyshev, within, amounts })
 }
 
-/// What the nodes of a patch, column by column, give to a place in it.
+/// Interpolates the nodes of a patch, column by column, at these positions.
 pub(super) fn read_patch(chebyshev: &Chebyshev, within: [&[f64]; 2], nodes: &[f64], out: &mut [f64]) {
     arch().dispatch(ReadFromPatch { chebyshev, within, nodes, out });
 }

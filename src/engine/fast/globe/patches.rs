@@ -12,7 +12,7 @@ use crate::scene::Cloud;
 
 /// Two places of a patch are at most so many heights apart.
 pub(crate) const ACROSS: f64 = 2.0;
-/// How far the angles of a place and of a node may put them from where they are, in radians: some roundings of angles up to 2π.
+/// Errors of the angles of a place and of a node, in radians: a few roundings of angles up to 2π.
 const PLACE_OFF: f64 = 4e-15;
 const NODE_OFF: f64 = 2e-15;
 
@@ -22,14 +22,14 @@ pub(crate) struct GlobeLattice {
     pub(crate) bands: Bands,
     pub(crate) chebyshev: Chebyshev,
     sigma: f64,
-    /// Patches farther apart than this carry nothing to each other.
+    /// Patches farther apart than this contribute nothing to each other.
     reach: f64,
     /// Error of a pair of weight one.
     pub(crate) off: f64,
 }
 
 impl GlobeLattice {
-    /// With bands so high at most; interpolation, and what is out of reach, may each be off by this.
+    /// With bands of at most this height; interpolation and truncation may each have the error `off`.
     pub(crate) fn new(height: f64, arcs: &Arcs, off: f64) -> Option<Self> {
         let bands = Bands::new(height, arcs, off)?;
         let chebyshev = Chebyshev::new(bands.nodes);
@@ -38,10 +38,10 @@ impl GlobeLattice {
         (mesh.bands.across() <= ACROSS * height).then_some(Self { off, ..mesh })
     }
 
-    /// Errors besides: of images, roundings, and places that are not quite where they are.
+    /// Other errors: of images, of rounding, and of angles.
     fn others(&self, arcs: &Arcs) -> f64 {
         let side = self.bands.nodes as f64;
-        // What is wrong at the nodes comes to a pair of places through four sums of cardinal functions.
+        // Errors at the nodes reach a pair of places through four sums of cardinal functions.
         let through = lebesgue(self.bands.nodes).powi(4);
         let roundings = 4.0 * Chebyshev::roundings(self.bands.nodes)
             + (CHUNK + RUN) as f64

@@ -1,4 +1,4 @@
-//! Which mesh is the cheapest: from about how many places there are where.
+//! The cheapest patches, from counts of places in squares of latitude and longitude.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -9,29 +9,29 @@ use super::patches::{ACROSS, GlobeLattice};
 use crate::engine::fast::lattice::{CountedRows, LatticeCost};
 use crate::engine::fast::sphere::{KnownPlaces, centres};
 
-/// Heights of bands that are tried, in σ and in radians.
+/// Heights of bands that are tried, in σ and in radians. Chosen, not measured.
 const IN_SIGMA: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 6.0];
 const IN_RADIANS: [f64; 3] = [0.1, 0.2, 0.4];
-/// Lower bands would be too many, whatever is in them, and higher ones have so long arcs between their nodes that there is nothing to gain.
+/// Lower bands would be too many; higher ones have so long arcs between their nodes that nothing is gained. Chosen, not measured.
 const HEIGHTS: RangeInclusive<f64> = 0.02..=1.2;
-/// Most patches: with more of them direct sums over nodes are not cheap.
+/// Most patches: with more, direct sums over nodes are not cheap. Chosen, not measured.
 const MOST_PATCHES: usize = 1 << 10;
-/// Part of the tolerance that interpolation may use up, and as much again for patches that are too far to count.
+/// Part of the tolerance that interpolation may use up, and as much again for patches out of reach. Chosen, not measured.
 const SHARE: f64 = 1.0 / 4.0;
-/// Part of the tolerance that all errors may use up for a row with all weight around it.
+/// Part of the tolerance that all errors may use up for a row with all weight around it. Chosen, not measured.
 const MOST_OFF: f64 = 1.0 / 16.0;
-/// The same where rows have no more than the least mass around them.
+/// The same where rows have no more than the least mass around them. Chosen, not measured.
 const MOST_FOR_ALL: f64 = 7.0 / 8.0;
-/// Part of all weight that a row has around it, if it is to be certified: few rows have less when σ is this wide.
+/// Part of all weight that a row must have around it to be certified: few rows have less when σ is this wide. Chosen, not measured.
 const COMMON: f64 = 1e-4;
 /// Multiplications between places and nodes that take as long as one pair of a direct sum: on 2026-11-18, with AVX-512, 0.06 ns and 1.5 ns.
 const MULTIPLICATIONS_PER_PAIR: f64 = 24.0;
-/// Side of the squares that places are counted in, in radians, by the angles.
+/// Side of the squares in which places are counted, in radians. Chosen, not measured.
 const SQUARE: f64 = 0.02;
-/// More patches than the middles of cubes are in have rows, but not twice as many.
+/// Rows are in more patches than the centres of their cubes are, but in fewer than twice as many. Estimated, not measured.
 const MORE_PATCHES: u64 = 2;
 
-/// Where there are places, sources and targets.
+/// Counts of sources and targets.
 pub(crate) struct SquareCounts {
     /// Their numbers by the squares that they are in, to the north and to the east.
     squares: BTreeMap<[i32; 2], [f64; 2]>,
@@ -54,7 +54,7 @@ impl SquareCounts {
     pub(crate) fn of(sources: &[[f64; 2]], targets: &[[f64; 2]], longest: f64) -> Self {
         let mut squares: BTreeMap<[i32; 2], [f64; 2]> = BTreeMap::new();
         for (role, places) in [sources, targets].into_iter().enumerate() {
-            // Neighbours come one after the other, along the curve that they are sorted by.
+            // Places are sorted along a curve, so that neighbours come one after the other.
             for run in places.chunk_by(|a, b| square(a) == square(b)) {
                 squares.entry(square(&run[0])).or_default()[role] += run.len() as f64;
             }
@@ -62,7 +62,7 @@ impl SquareCounts {
         Self { squares, longest }
     }
 
-    /// Of rows that are counted in cubes: by the middles of these, and by their weights.
+    /// Of rows that are counted in cubes: by the centres of these, and by their weights.
     fn of_cubes(counted: &CountedRows) -> Self {
         let cloud = centres(counted.cubes.iter().map(|cube| cube.at), counted.side);
         let mut squares: BTreeMap<[i32; 2], [f64; 2]> = BTreeMap::new();

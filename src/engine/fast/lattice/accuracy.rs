@@ -1,4 +1,4 @@
-//! How accurate a lattice is to be, by what each of its errors may use of the tolerance.
+//! The required accuracy of a lattice: what part of the tolerance each of its errors may use up.
 
 use std::ops::Range;
 
@@ -6,19 +6,19 @@ use super::block_grid::BlockGrid;
 use super::window::{Load, Window, WindowDemand};
 use crate::scene::{Curve, Scene};
 
-/// Part of the tolerance that sampling may use up: coarse nodes are worth more than what is left for others, the truncation
-/// with at most half for a row of one source, and the boxes that direct sums leave out.
+/// Part of the tolerance that sampling may use up. The truncation takes at most half for a row of one source; the rest is for boxes that
+/// direct sums leave out. Chosen, not measured: coarser nodes save more than larger parts for the others.
 const SAMPLING_SHARE: f64 = 0.375;
-/// The same for truncation where no row is to be summed again: on the sphere up to one and a half times as much is used.
+/// The same for truncation where no row can be summed again. On the sphere up to one and a half times as much is used. Chosen, not measured.
 const ROOT_SHARE: f64 = 0.25;
-/// The same for sources that are too far from a chart to be in it, for a row with at least its own weight around it.
+/// The same for sources that are too far from a chart to be on it, for a row with at least its own weight around it. Chosen, not measured.
 const LEFT_OUT_SHARE: f64 = 1.0 / 32.0;
-/// Sides of blocks that are tried, in σ.
+/// Sides of blocks that are tried, in σ. Chosen, not measured.
 const SIDES: Range<f64> = 1.5..14.0;
-/// On the sphere, where charts have blocks of their own, cubes in which sources are counted have at most this side, in σ.
+/// On the sphere, where charts have blocks of their own, sources are counted in cubes of at most this side, in σ. Chosen, not measured.
 const CUBE: f64 = 6.0;
 
-/// How accurate a lattice is to be.
+/// The accuracy that a lattice must have.
 pub(crate) struct Accuracy {
     /// σ in the unit of the axes.
     pub(crate) sigma: f64,
@@ -26,7 +26,7 @@ pub(crate) struct Accuracy {
     pub(crate) relative: f64,
     /// Largest error of the truncation, as a multiple of √K.
     pub(crate) root: f64,
-    /// Largest kernel of sources that are left out altogether.
+    /// Largest kernel of sources that are left out.
     pub(crate) left_out: f64,
 }
 
@@ -38,7 +38,7 @@ impl Accuracy {
         Self { sigma, root, ..Self::for_all(sigma, weight, tolerance) }
     }
 
-    /// So accurate that every row is certified, however lonely, if it is a source of weight one itself.
+    /// Such that every row is certified that is a source of weight one itself, even without any other source near it.
     pub(crate) fn for_all(sigma: f64, weight: f64, tolerance: f64) -> Self {
         Self {
             sigma,

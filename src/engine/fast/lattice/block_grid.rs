@@ -9,10 +9,10 @@ use super::blocks::{BlockKey, BlockRun};
 use crate::kernel::{LANES, Lanes};
 use crate::scene::{Cloud, Curve};
 
-/// Places that one task cuts into runs.
+/// Places that one task cuts into runs. Chosen, not measured.
 const PIECE: usize = 1 << 14;
 
-/// How places become positions in blocks.
+/// Blocks of one side along a curve.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct BlockGrid {
     pub(crate) curve: Curve,

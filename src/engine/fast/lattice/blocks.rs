@@ -21,7 +21,7 @@ pub(crate) struct BlockRun {
 pub(crate) struct Route {
     /// Blocks before the first pass, after it, and so on; each ascends.
     pub(crate) stages: Vec<Vec<BlockKey>>,
-    /// For each pass and each block after it, the blocks before it along the axis, or [`NOWHERE`].
+    /// For each pass and each block after it, where the blocks before the pass are that reach it, or [`NOWHERE`].
     pub(super) links: Vec<Vec<u32>>,
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn readers(window: &Window, sources: &[BlockKey]) -> Vec<BlockKey> {
     (3 - window.dimensions..3).fold(sources.to_vec(), |keys, axis| widen(&keys, axis, -steps..=steps))
 }
 
-/// All blocks so many steps along one axis from those given.
+/// All blocks that are some steps along one axis from those given.
 fn widen(keys: &[BlockKey], axis: usize, steps: RangeInclusive<i64>) -> Vec<BlockKey> {
     let step = |key: &BlockKey, step: i64| std::array::from_fn(|k| key[k] + if k == axis { step } else { 0 });
     let mut all: Vec<BlockKey> = keys.iter().flat_map(|key| steps.clone().map(move |by| step(key, by))).collect();
@@ -92,7 +92,7 @@ fn widen(keys: &[BlockKey], axis: usize, steps: RangeInclusive<i64>) -> Vec<Bloc
     all
 }
 
-/// What two ascending lists have in common.
+/// The keys that two ascending lists have in common.
 fn common(a: &[BlockKey], b: &[BlockKey]) -> Vec<BlockKey> {
     let mut rest = b.iter().peekable();
     let both = |key: &&BlockKey| {

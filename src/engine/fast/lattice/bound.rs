@@ -27,7 +27,7 @@ impl Bound {
         Self { relative: 0.0, root: 0.0, absolute: off, weight }
     }
 
-    /// A bound on the error mass where the lattice gave this D.
+    /// A bound on the error mass where the lattice computed this D.
     ///
     /// The true D is at most what was computed plus its error, `D ≤ D̃ + ρD + η√(WD) + aW`: a quadratic in √D.
     pub(crate) fn error(&self, computed: f64) -> f64 {

@@ -9,7 +9,7 @@ use super::window::{MOST_TAPS, Window};
 use crate::kernel::{LANES, Lanes, exp2_minus};
 use crate::simd::arch;
 
-/// What it takes to go from points to nodes and back.
+/// What the steps from points to nodes and back need.
 pub(crate) struct Taps {
     pub(crate) window: Window,
     pub(crate) shape: Shape,
@@ -36,7 +36,7 @@ impl Taps {
 
 /// Places of one block.
 pub(crate) trait LoadPoints {
-    /// Loads at most [`LANES`] of them, with the weights of so many nodes along the last axis.
+    /// Loads at most [`LANES`] of them, with the weights of `WIDTH` nodes along the last axis.
     fn load<S: Simd, const WIDTH: usize>(&self, taps: &Taps, places: &Range<usize>, points: &mut PointLanes);
 }
 
@@ -191,7 +191,7 @@ impl PointLanes {
         Box::new(Self { count: 0, corners: [0; LANES], across, along: [[0.0; MOST_TAPS]; LANES] })
     }
 
-    /// So many other points.
+    /// Starts with this many other points.
     #[inline(always)]
     pub(crate) fn start(&mut self, count: usize) {
         self.count = count;
@@ -221,13 +221,12 @@ impl PointLanes {
     }
 }
 
-/// Work on rows of nodes that needs to know at compile time how wide they are, in all and in registers that are taken
-/// together.
+/// Work on rows of nodes whose width, and the number of registers that are processed together, must be known at compile time.
 trait WithWidth {
     fn run<S: Simd, const WIDTH: usize, const TOGETHER: usize>(self, simd: S);
 }
 
-/// Such work for a width that is known only now.
+/// Such work for a width that is known at run time.
 struct ForWidth<W> {
     width: usize,
     work: W,
@@ -256,7 +255,7 @@ fn registers<S: Simd, const TOGETHER: usize>(row: &[f64]) -> &[[S::f64s; TOGETHE
     S::as_simd_f64s(row).0.as_chunks().0
 }
 
-/// Products lane by lane. In registers by hand: left to itself, the compiler goes over nodes instead, by gathers and scatters.
+/// Products lane by lane, with explicit registers: otherwise the compiler vectorises over nodes, by gathers and scatters.
 #[inline(always)]
 fn products<S: Simd>(simd: S, a: &Lanes, b: &Lanes) -> Lanes {
     let mut products = [0.0; LANES];
@@ -412,7 +411,7 @@ fn read_rows<S: Simd, const WIDTH: usize, const TOGETHER: usize, const POINTS: u
         }
     }
     let mut sums = [0.0; POINTS];
-    // No closure here: it would be compiled for the plainest CPU, where each step of the sum is a call.
+    // No closure here: it would be compiled without the CPU features, and each step of the sum would be a call.
     for (sum, value) in sums.iter_mut().zip(values) {
         *sum = simd.reduce_sum_f64s(value);
     }

@@ -11,23 +11,24 @@ use super::taps::Taps;
 use super::terms::Terms;
 use super::window::Window;
 
-/// Points added to the nodes of a block before their sum goes to the total, so that roundings do not pile up.
+/// Points that are added plainly to the nodes of a block before their sum is added to the total, so that rounding errors grow slowly.
+/// Chosen, not measured; the bound counts it ([`Window::additions`]).
 const BATCH: usize = 512;
-/// Points of one block that one task takes; a multiple of [`BATCH`]. Where σ is large there are few blocks with many points each:
-/// with larger shares a thread would wait for the other.
+/// Points of one block that one task takes; a multiple of [`BATCH`]. Where σ is large there are few blocks with many points each, and with
+/// larger shares threads would wait for each other. Chosen, not measured.
 const SHARE: usize = 4 * BATCH;
-/// Shares of a block whose nodes are in memory together.
+/// Shares of a block whose nodes are in memory together. Chosen, not measured.
 const SHARES_AT_ONCE: usize = 64;
-/// Blocks that a task takes at least.
+/// Least number of blocks of a task. Chosen, not measured.
 const BLOCKS_AT_ONCE: usize = 16;
 
 impl Window {
-    /// Additions in the longest chain when so many points of a block come together at a node.
+    /// Additions in the longest chain when this many points of a block are added to a node.
     pub(crate) fn additions(&self, points: usize) -> f64 {
         (BATCH + SHARE / BATCH + points / SHARE + self.blocks_touched().pow(self.dimensions as u32)) as f64
     }
 
-    /// Points of a block that make as many additions as coming in so many parts does.
+    /// Points of a block that cause as many additions as this many parts do.
     pub(crate) fn points_of_parts(&self, parts: usize) -> usize {
         SHARE * parts * self.blocks_touched().pow(self.dimensions as u32)
     }
@@ -117,7 +118,7 @@ impl Transfer {
         }
     }
 
-    /// The nodes around one block; many points are shared out, and their parts added in order.
+    /// The sums of a block at the nodes around it; many points are shared among tasks, and the results are added in order.
     fn spread_run(&self, run: &BlockRun, sources: &impl Spreads, columns: usize) -> Vec<f64> {
         let shares: Vec<Range<usize>> = shares(run).collect();
         let mut total = Vec::new();

@@ -25,7 +25,7 @@ fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// Places that one task locates.
+/// Places that one task locates. Chosen, not measured.
 const PIECE: usize = 1 << 14;
 
 /// How a chart is scaled and cut into blocks.
@@ -46,7 +46,7 @@ impl ChartGrid {
         let (side, nodes) = (self.side, self.nodes as f64);
         let mut block = (z.hi / side).floor();
         let within = (z.hi - block * side) + z.lo;
-        // The low part or a rounding may tell that it is the next block.
+        // With the low part, or after rounding, it may be the next block.
         block += if within < 0.0 { -1.0 } else { f64::from(u8::from(within >= side)) };
         let within = (z.hi - block * side) + z.lo;
         (block, (within / side * nodes).clamp(0.0, nodes * (1.0 - f64::EPSILON)))
@@ -61,9 +61,9 @@ impl ChartGrid {
     }
 }
 
-/// The directions that a chart is drawn along.
+/// The axes of a chart.
 ///
-/// They need not be exactly perpendicular: chords are changed by as many units in the last place as they are not.
+/// They are perpendicular up to rounding, which changes chords by as many units in the last place.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Frame {
     across: [[f64; 3]; 2],
@@ -109,7 +109,7 @@ impl Frame {
         let height = product(&self.centre, place);
         let one_more = two_sum(1.0, height.hi);
         let below = Twofold { hi: one_more.hi, lo: one_more.lo + height.lo };
-        // No closures here: they would be compiled for the plainest CPU, where an exact product is a call.
+        // No closures here: they would be compiled without the CPU features, and an exact product would be a call.
         [quotient(product(&self.across[0], place), below), quotient(product(&self.across[1], place), below)]
     }
 }

@@ -1,8 +1,8 @@
-//! What errors of kernels on the sphere are measured by.
+//! The norm in which errors of kernels on the sphere are measured.
 
-/// Highest order of Laguerre's polynomials that is asked for.
+/// Highest order of Laguerre's polynomials that is used: no expansion takes more parts.
 pub(crate) const MOST_ORDERS: usize = 12;
-/// Where they are looked at: so often in each unit, up to beyond the last zero, which is below 4m + 2.
+/// Where they are evaluated: so often in each unit, and up to beyond the last zero, which is below 4m + 2.
 const LOOKS: u32 = 250;
 const LAST_LOOK: u32 = 60;
 

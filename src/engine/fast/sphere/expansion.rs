@@ -43,22 +43,22 @@ pub(crate) struct Expansion {
     pub(crate) terms: Terms,
     /// Error as a multiple of the norm.
     pub(crate) miss: f64,
-    /// Total size of the Gaussians at distance zero.
+    /// Sum of the absolute Gaussians at distance zero.
     pub(crate) amount: f64,
     /// The Gaussians, all taken positive, add up to at most `near · K + far · √K`.
     pub(crate) near: f64,
     pub(crate) far: f64,
-    /// How many times more it is when the sets that a Gaussian comes in are all taken positive.
+    /// By which factor it grows when all sets of a Gaussian are taken positive.
     pub(crate) in_all: f64,
-    /// A bound on kernel and Gaussians together where the above was not shown.
+    /// A bound on kernel and Gaussians together beyond the arcs for which the above is shown.
     pub(crate) beyond: f64,
     /// √K is at least a Gaussian of the chord of this variance, in σ².
     pub(crate) root: f64,
 }
 
-/// Most sets of columns: with more, smaller charts are cheaper.
+/// Most sets of columns: with more, smaller charts are cheaper. Estimated, not measured.
 const MOST_SETS: usize = 4;
-/// Kernels above e to minus this count as near.
+/// Kernels above e to minus this count as near. Chosen, not measured.
 const NEAR: f64 = 15.0;
 
 impl Expansion {

@@ -16,7 +16,7 @@ pub(crate) struct KnownPlaces<'a> {
     off: f64,
 }
 
-/// Places of a task that looks at distances.
+/// Places of one task. Chosen, not measured.
 const PIECE: usize = 1 << 14;
 
 impl<'a> KnownPlaces<'a> {

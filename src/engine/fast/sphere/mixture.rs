@@ -1,26 +1,26 @@
 //! The kernel on the sphere as a sum of few Gaussians of the straight distance.
 //!
 //! The kernel is a Gaussian of the arc, but the lattice knows only chords. A few Gaussians of the chord with
-//! variances around σ² add up to the Gaussian of the arc as closely as asked, the fewer the smaller the sphere's
-//! curvature within a few σ. They are fitted by least squares, and the fit is then bounded, not trusted.
+//! variances around σ² add up to the Gaussian of the arc within the required error; the narrower σ, the fewer are needed. They are fitted
+//! by least squares, and the error of the fit is then bounded.
 
 use super::error_norm::ErrorNorm;
 
-/// Weights and variances of Gaussians, in σ², that add up to the kernel but for a known error.
+/// Weights and variances of Gaussians, in σ², that add up to the kernel within a known error.
 #[derive(Clone, Debug)]
 pub(crate) struct Mixture {
     pub(crate) parts: Vec<(f64, f64)>,
     /// Error as a multiple of the norm.
     pub(crate) miss: f64,
-    /// The largest arc, in radians, for which that was shown: all there are, or so many σ that the kernel has vanished.
+    /// The largest arc, in radians, for which that is shown: half a turn, or so many σ that the kernel has vanished.
     pub(crate) farthest: f64,
 }
 
-/// How many Gaussians are tried if one alone does not do: odd numbers, so that one of them has variance one.
+/// How many Gaussians are tried if one is not enough: odd numbers, so that one of them has variance one.
 const COUNTS: [usize; 4] = [3, 5, 7, 9];
-/// Variances lie within this many σ, in radians, of one: as the curvature goes, so that weights stay small.
+/// Variances lie within this many σ, in radians, of one: proportional to the curvature, so that weights stay small. Chosen, not measured.
 const SPREAD_PER_SIGMA: f64 = 1.2;
-/// And never farther from one than this.
+/// And never farther from one than this. Chosen, not measured.
 const MOST_SPREAD: f64 = 0.25;
 /// Arcs beyond so many σ are bounded by their size alone: K is 2e-22 there.
 const FARTHEST: f64 = 10.0;
@@ -41,7 +41,7 @@ impl Mixture {
     }
 }
 
-/// Arcs at which the fit is made and bounded, in radians.
+/// Arcs at which the mixture is fitted and bounded, in radians.
 struct Samples<'a> {
     sigma: f64,
     norm: &'a ErrorNorm,
@@ -72,7 +72,7 @@ impl<'a> Samples<'a> {
         (-0.5 * chord * chord / variance).exp()
     }
 
-    /// The best single Gaussian. Chords are shorter than arcs, by y²/24 at y radians, which a smaller variance makes up for at one distance.
+    /// The best single Gaussian. Chords are shorter than arcs, by y²/24 at y radians; a smaller variance corrects that at one distance.
     fn alone(&self) -> Option<Mixture> {
         let variances =
             (0..16).map(|k| 1.0 - 0.2 * f64::from(k) * self.sigma.powi(2)).filter(|variance| *variance > 0.5);
@@ -94,7 +94,7 @@ impl<'a> Samples<'a> {
         weights.into_iter().zip(variances).collect()
     }
 
-    /// A mixture with what can be said about it.
+    /// A mixture with its error.
     fn bounded(&self, parts: Vec<(f64, f64)>) -> Mixture {
         let sum = |arc: f64| parts.iter().map(|(weight, variance)| weight * self.part(arc, *variance)).sum::<f64>();
         let miss = |&arc: &f64| (sum(arc) - self.kernel(arc)).abs() / self.root(arc);

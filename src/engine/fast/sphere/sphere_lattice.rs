@@ -23,7 +23,7 @@ use crate::scene::Cloud;
 
 /// Most charts. Chosen, not measured: beyond, each has so few targets that the lattice is of no use.
 const MOST_CHARTS: usize = 1000;
-/// Bytes of a place on a chart: two coordinates, its number, its rank, and as much as vectors grow beyond that.
+/// Bytes of a place on a chart: two coordinates (16), its number (4), its rank (4), and 4 to spare.
 pub(crate) const BYTES_OF_PLACE: u64 = 28;
 
 /// Charts of the sphere.
