@@ -19,7 +19,8 @@ pub struct Sums {
 impl Sums {
     /// Zeros for this many places and value columns.
     pub(super) fn zero(places: usize, columns: usize) -> Self {
-        let zeros = || vec![0.0; places];
-        Self { mass: zeros(), values: vec![zeros(); columns], error: zeros(), exponent: zeros() }
+        // Not one vector and its clones: those would write zeros to memory that is zero.
+        let [mass, error, exponent] = [(); 3].map(|()| vec![0.0; places]);
+        Self { mass, values: (0..columns).map(|_| vec![0.0; places]).collect(), error, exponent }
     }
 }

@@ -39,9 +39,12 @@ pub(super) fn targets_near(sources: &[BlockRun], targets: &[BlockRun], dimension
         targets.iter().filter(notable).map(|run| (run.key, run.places.len())).collect();
     let first = 3 - dimensions;
     let corner = |key: &BlockKey| std::array::from_fn(|k| if k < first { key[k] } else { key[k] - 1 });
-    let near = |run: &BlockRun| {
-        let around = cube(corner(&run.key), dimensions, 3).filter(|_| run.places.len() >= NOTABLE);
-        around.filter_map(|key| count.get(&key)).sum()
+    let near = |run: &BlockRun| -> usize {
+        if run.places.len() < NOTABLE {
+            0
+        } else {
+            cube(corner(&run.key), dimensions, 3).filter_map(|key| count.get(&key)).sum()
+        }
     };
     sources.par_iter().map(near).collect()
 }

@@ -73,15 +73,17 @@ pub(super) fn estimate(forest: &dyn RowBuilder, tiles: &[QueryTile]) -> u64 {
 /// Entries in the rows of a tile: of all of them if they are short, else of those in the middle.
 fn estimate_tile(forest: &dyn RowBuilder, tile: &QueryTile) -> f64 {
     let all = tile.targets.len();
-    let entries = |count: usize| {
-        let start = tile.targets.start + (all - count) / 2;
-        let part = QueryTile { targets: start..start + count, group: tile.group };
-        forest.rows(std::slice::from_ref(&part)).block.columns.len()
-    };
-    let in_one = entries(1);
+    let in_one = entries(forest, tile, 1);
     let count = (SAMPLED_ENTRIES / in_one.max(1)).clamp(1, all);
-    let found = if count == 1 { in_one } else { entries(count) };
+    let found = if count == 1 { in_one } else { entries(forest, tile, count) };
     found as f64 * all as f64 / count as f64
+}
+
+/// Entries in this many rows in the middle of a tile.
+fn entries(forest: &dyn RowBuilder, tile: &QueryTile, count: usize) -> usize {
+    let start = tile.targets.start + (tile.targets.len() - count) / 2;
+    let part = QueryTile { targets: start..start + count, group: tile.group };
+    forest.rows(std::slice::from_ref(&part)).block.columns.len()
 }
 
 struct PlantTrees {

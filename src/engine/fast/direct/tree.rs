@@ -24,18 +24,9 @@ impl Tree {
     /// A tree over the sources in some ranges, which ascend.
     pub(crate) fn over(scene: &Scene, ranges: &[Range<usize>]) -> Self {
         let dimensions = scene.layout.metric.dimensions();
-        let cut = |range: &Range<usize>| {
-            let end = range.end as u32;
-            (range.start as u32..end).step_by(LEAF).map(move |start| start..end.min(start + LEAF as u32))
-        };
-        let leaves: Vec<Range<u32>> = ranges.iter().flat_map(cut).collect();
-        let leaf = |leaf: &Range<u32>| {
-            let places = leaf.start as usize..leaf.end as usize;
-            let log_mass = scene.mass[places.clone()].iter().sum::<f64>().log2();
-            (Bounds::around(&scene.layout.sources, dimensions, &places), log_mass)
-        };
-        let mut levels: Vec<Vec<Boxes>> =
-            vec![leaves.par_chunks(BOXES).map(|leaves| Boxes::new(leaves.iter().map(leaf))).collect()];
+        let leaves: Vec<Range<u32>> = ranges.iter().flat_map(leaves_of).collect();
+        let boxes_of = |leaves: &[Range<u32>]| Boxes::new(leaves.iter().map(|leaf| box_of(scene, dimensions, leaf)));
+        let mut levels: Vec<Vec<Boxes>> = vec![leaves.par_chunks(BOXES).map(boxes_of).collect()];
         while levels[levels.len() - 1].len() > 1 {
             let above = |boxes: &[Boxes]| Boxes::new(boxes.iter().map(join));
             levels.push(levels[levels.len() - 1].par_chunks(BOXES).map(above).collect());
@@ -75,15 +66,8 @@ impl Tree {
         let from = Bounds::at(target);
         let mut nearest = (f64::INFINITY, NOWHERE as usize);
         let mut open: Vec<(f64, usize, usize)> = Vec::new();
-        let expand = |open: &mut Vec<(f64, usize, usize)>, level: usize, at: usize| {
-            let first = open.len();
-            let decays = self.levels[level][at].decays(decay, &from).into_iter().enumerate();
-            open.extend(decays.filter(|(_, least)| *least < f64::INFINITY).map(|(k, d)| (d, level, at * BOXES + k)));
-            // The nearest child is visited first, so that the others can be skipped.
-            open[first..].sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-        };
         if !self.is_empty() {
-            expand(&mut open, self.levels.len() - 1, 0);
+            self.open_children(decay, &from, (self.levels.len() - 1, 0), &mut open);
         }
         while let Some((least_decay, level, at)) = open.pop() {
             if least_decay > nearest.0 {
@@ -92,11 +76,39 @@ impl Tree {
             if level == 0 {
                 look(decay, sources, &self.leaves[at], target, left_out, &mut nearest);
             } else {
-                expand(&mut open, level - 1, at);
+                self.open_children(decay, &from, (level - 1, at), &mut open);
             }
         }
         nearest.0.is_finite().then_some(nearest)
     }
+
+    /// Puts the boxes of one level and number on the stack: decay, level and number of each.
+    fn open_children<D: Decay<A>, const A: usize>(
+        &self,
+        decay: D,
+        from: &Bounds,
+        (level, at): (usize, usize),
+        open: &mut Vec<(f64, usize, usize)>,
+    ) {
+        let first = open.len();
+        let decays = self.levels[level][at].decays(decay, from).into_iter().enumerate();
+        open.extend(decays.filter(|(_, least)| *least < f64::INFINITY).map(|(k, d)| (d, level, at * BOXES + k)));
+        // The nearest child is visited first, so that the others can be skipped.
+        open[first..].sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    }
+}
+
+/// Cuts a range of sources into leaves.
+fn leaves_of(range: &Range<usize>) -> impl Iterator<Item = Range<u32>> + use<> {
+    let end = range.end as u32;
+    (range.start as u32..end).step_by(LEAF).map(move |start| start..end.min(start + LEAF as u32))
+}
+
+/// The box around a leaf, and the logarithm of its weight.
+fn box_of(scene: &Scene, dimensions: usize, leaf: &Range<u32>) -> (Bounds, f64) {
+    let places = leaf.start as usize..leaf.end as usize;
+    let log_mass = scene.mass[places.clone()].iter().sum::<f64>().log2();
+    (Bounds::around(&scene.layout.sources, dimensions, &places), log_mass)
 }
 
 /// The box around some boxes, and the logarithm of the weight in all of them.

@@ -58,13 +58,9 @@ impl Bands {
 
     /// Where a place is that has this latitude and longitude, in radians.
     pub(crate) fn spot(&self, [latitude, longitude]: [f64; 2]) -> PatchPosition {
-        let within = |along: f64, count: u32| {
-            let number = along.floor().clamp(0.0, f64::from(count - 1));
-            (number as u32, (2.0 * (along - number) - 1.0).clamp(-1.0, 1.0))
-        };
-        let (band, north) = within((latitude + FRAC_PI_2) / self.height, self.patches.len() as u32);
+        let (band, north) = number_and_position((latitude + FRAC_PI_2) / self.height, self.patches.len() as u32);
         let patches = self.patches[band as usize];
-        let (patch, east) = within((longitude + PI) / TAU * f64::from(patches), patches);
+        let (patch, east) = number_and_position((longitude + PI) / TAU * f64::from(patches), patches);
         PatchPosition { key: (band, patch), within: [north, east] }
     }
 
@@ -93,6 +89,12 @@ impl Bands {
         let east: Vec<f64> = chebyshev.nodes.iter().map(|u| (longitude + half[1] * u).to_degrees()).collect();
         north.flat_map(|north| east.iter().map(move |east| unit_vector(north, *east))).collect()
     }
+}
+
+/// The number of the piece, out of some, that a coordinate is in, and where in it, from −1 to 1.
+fn number_and_position(along: f64, count: u32) -> (u32, f64) {
+    let number = along.floor().clamp(0.0, f64::from(count - 1));
+    (number as u32, (2.0 * (along - number) - 1.0).clamp(-1.0, 1.0))
 }
 
 /// Latitude and longitude of a place, in radians.

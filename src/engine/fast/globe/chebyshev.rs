@@ -76,16 +76,20 @@ pub(crate) struct Arcs {
 impl Arcs {
     /// A bound on the error of interpolating it with so many nodes on an interval of this length, where |B| is at most this.
     pub(crate) fn interpolation_error(&self, count: usize, length: f64, slope: f64) -> f64 {
-        let on_ellipse = |tau: f64| {
-            let sine = slope.sqrt() * (0.25 * length * tau.sinh()).sinh();
-            if !self.is_analytic(sine, 0.5 * length * (tau.cosh() - 1.0)) {
-                return f64::INFINITY;
-            }
-            let exponent = 0.5 * (2.0 * sine.asinh() / self.sigma).powi(2) - (count - 1) as f64 * tau;
-            // The best polynomial is within twice the geometric series, interpolation within 1 + Λ times that, wherever its nodes are exactly.
-            2.0 * (1.0 + lebesgue(count)) * self.at_zero() * exponent.exp() / (tau.exp() - 1.0)
-        };
-        (1..60).map(|step| on_ellipse(0.1 * f64::from(step))).fold(f64::INFINITY, f64::min)
+        (1..60)
+            .map(|step| self.error_on_ellipse(count, length, slope, 0.1 * f64::from(step)))
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    /// The same by one ellipse of Bernstein, whose radius is exp(τ).
+    fn error_on_ellipse(&self, count: usize, length: f64, slope: f64, tau: f64) -> f64 {
+        let sine = slope.sqrt() * (0.25 * length * tau.sinh()).sinh();
+        if !self.is_analytic(sine, 0.5 * length * (tau.cosh() - 1.0)) {
+            return f64::INFINITY;
+        }
+        let exponent = 0.5 * (2.0 * sine.asinh() / self.sigma).powi(2) - (count - 1) as f64 * tau;
+        // The best polynomial is within twice the geometric series, interpolation within 1 + Λ times that, wherever its nodes are exactly.
+        2.0 * (1.0 + lebesgue(count)) * self.at_zero() * exponent.exp() / (tau.exp() - 1.0)
     }
 
     /// Whether there is no kink where √B sinh(b/2) is at most this, on an interval that is longer by so much at both ends.

@@ -91,16 +91,15 @@ impl Lattice for GlobeLattice {
     }
 
     fn convolve(&self, route: &Route, nodes: Vec<f64>, columns: usize) -> Vec<f64> {
-        let of_patch = self.nodes_of_a_patch();
-        let column = |k: usize| -> Vec<f64> {
-            let patches = nodes.chunks_exact(self.numbers(columns));
-            let sums = patches.flat_map(|block| {
-                let (sums, lost) = block.split_at(columns * of_patch);
-                sums[k * of_patch..].iter().zip(&lost[k * of_patch..]).take(of_patch).map(|(sum, lost)| sum + lost)
-            });
-            sums.collect()
-        };
-        let moments: Vec<Vec<f64>> = (0..columns).map(column).collect();
+        let mut moments = vec![Vec::with_capacity(nodes.len() / (2 * columns)); columns];
+        for block in nodes.chunks_exact(self.numbers(columns)) {
+            let (sums, lost) = block.split_at(block.len() / 2);
+            let of_patch = self.nodes_of_a_patch();
+            let of_columns = sums.chunks_exact(of_patch).zip(lost.chunks_exact(of_patch));
+            for (column, (sums, lost)) in moments.iter_mut().zip(of_columns) {
+                column.extend(sums.iter().zip(lost).map(|(sum, lost)| sum + lost));
+            }
+        }
         drop(nodes);
         self.transfer(&patches(&route.stages[0]), &moments, &patches(route.last()))
     }

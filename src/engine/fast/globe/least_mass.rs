@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::engine::fast::lattice::CountedRows;
 use crate::engine::fast::sphere::{centres, half_diagonal};
+use crate::scene::Cloud;
 
 /// Most cubes between all of which distances are computed: 17 million. Chosen, not measured.
 const MOST_CUBES: usize = 1 << 12;
@@ -16,18 +17,21 @@ pub(crate) fn least_mass(counted: &CountedRows) -> f64 {
     }
     let (cubes, side) = coarse(counted);
     let (centres, off) = (centres(cubes.keys().copied(), side), 2.0 * half_diagonal(side));
-    let mass = |target: usize| {
-        let here = centres.place::<3>(target);
-        let term = |(source, (_, weight)): (usize, &(bool, f64))| {
-            let squared: f64 = (0..3).map(|k| (centres.axes[k][source] - here[k]).powi(2)).sum();
-            let arc = 2.0 * (0.5 * (squared.sqrt() + off)).min(1.0).asin();
-            weight * (-0.5 * (arc / counted.sigma).powi(2)).exp()
-        };
-        cubes.values().enumerate().map(term).sum::<f64>()
+    let kernel = |target: usize, source: usize| {
+        let arc = 2.0 * (0.5 * (distance(&centres, target, source) + off)).min(1.0).asin();
+        (-0.5 * (arc / counted.sigma).powi(2)).exp()
+    };
+    let mass = |target: usize| -> f64 {
+        cubes.values().enumerate().map(|(source, (_, weight))| weight * kernel(target, source)).sum()
     };
     let targets = cubes.values().enumerate().filter(|(_, (targets, _))| *targets);
     // A little less, for roundings of the sums themselves.
     (1.0 - 1e-9) * targets.map(|(target, _)| mass(target)).fold(f64::INFINITY, f64::min).max(1.0)
+}
+
+/// The chord between two places.
+fn distance(cloud: &Cloud, one: usize, other: usize) -> f64 {
+    (0..3).map(|k| (cloud.axes[k][other] - cloud.axes[k][one]).powi(2)).sum::<f64>().sqrt()
 }
 
 /// Counts in cubes that are few enough: whether there are targets, and the weight; and the side of the cubes.

@@ -63,18 +63,19 @@ impl GlobeLattice {
 
     /// For each of some patches those others that are within reach.
     pub(crate) fn near(&self, patches: &[PatchKey], others: &[PatchKey]) -> Vec<Vec<u32>> {
-        let caps =
-            |keys: &[PatchKey]| -> Vec<([f64; 3], f64)> { keys.iter().map(|key| self.bands.cap(*key)).collect() };
-        let others = caps(others);
-        let of = |(centre, radius): ([f64; 3], f64)| {
-            let is_near = |(_, (other, more)): &(u32, &([f64; 3], f64))| {
-                let squared: f64 = (0..3).map(|k| (centre[k] - other[k]).powi(2)).sum();
-                // The chord is no longer than the arc.
-                squared.sqrt() <= self.reach + radius + more
-            };
-            (0..).zip(&others).filter(is_near).map(|(number, _)| number).collect()
+        let others: Vec<([f64; 3], f64)> = others.iter().map(|key| self.bands.cap(*key)).collect();
+        let near = |key: &PatchKey| {
+            let cap = self.bands.cap(*key);
+            (0..).zip(&others).filter(|(_, other)| self.is_near(&cap, other)).map(|(number, _)| number).collect()
         };
-        caps(patches).into_par_iter().map(of).collect()
+        patches.par_iter().map(near).collect()
+    }
+
+    /// Whether two caps, given by centre and radius, are within reach.
+    fn is_near(&self, (centre, radius): &([f64; 3], f64), (other, more): &([f64; 3], f64)) -> bool {
+        let squared: f64 = (0..3).map(|k| (centre[k] - other[k]).powi(2)).sum();
+        // The chord is no longer than the arc.
+        squared.sqrt() <= self.reach + radius + more
     }
 
     /// All nodes of some patches.

@@ -44,11 +44,11 @@ pub(super) fn patches(blocks: &[BlockKey]) -> Vec<PatchKey> {
 
 /// The patches in pieces, each the work of a task: the number of the patch and the places.
 pub(super) fn pieces(laid: &LaidPlaces) -> Vec<(usize, Range<usize>)> {
-    let cut = |(number, run): (usize, &BlockRun)| {
-        let end = run.places.end;
-        run.places.clone().step_by(PIECE).map(move |start| (number, start..end.min(start + PIECE)))
-    };
-    laid.runs.iter().enumerate().flat_map(cut).collect()
+    let runs = laid.runs.iter().map(|run| run.places.clone()).enumerate();
+    runs.flat_map(|(number, Range { start, end })| {
+        (start..end).step_by(PIECE).map(move |start| (number, start..end.min(start + PIECE)))
+    })
+    .collect()
 }
 
 /// Sums of sources at the nodes of their patches: for each patch one column after the other.

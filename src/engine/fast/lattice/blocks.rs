@@ -33,26 +33,19 @@ impl Route {
     pub(crate) fn new(window: &Window, sources: &[BlockKey], targets: &[BlockKey]) -> Self {
         let axes = 3 - window.dimensions..3;
         let (touched, reach) = (window.blocks_touched() as i64 - 1, window.blocks_reached() as i64);
-        let all_axes = |keys: &[BlockKey], steps: RangeInclusive<i64>| {
-            axes.clone().fold(keys.to_vec(), |keys, axis| widen(&keys, axis, steps.clone()))
-        };
         // Before each pass, the blocks from which those that are read can still be reached.
-        let mut leading = vec![all_axes(targets, 0..=touched)];
+        let mut leading = vec![widen_all(targets, window.dimensions, &(0..=touched))];
         for axis in axes.clone().rev() {
             leading.push(widen(&leading[leading.len() - 1], axis, -reach..=reach));
         }
-        let mut stages = vec![common(&all_axes(sources, 0..=touched), &leading[window.dimensions])];
+        let mut stages =
+            vec![common(&widen_all(sources, window.dimensions, &(0..=touched)), &leading[window.dimensions])];
         for (pass, axis) in axes.enumerate() {
             let reached = widen(&stages[pass], axis, -reach..=reach);
             stages.push(common(&reached, &leading[window.dimensions - 1 - pass]));
         }
-        let links = |(pass, axis): (usize, usize)| {
-            let before = positions(&stages[pass]);
-            let of_block =
-                |key: &BlockKey| line(*key, axis, reach).map(|key| before.get(&key).map_or(NOWHERE, |at| *at as u32));
-            stages[pass + 1].iter().flat_map(of_block).collect()
-        };
-        let links = (3 - window.dimensions..3).enumerate().map(links).collect();
+        let passes = stages.windows(2).zip(3 - window.dimensions..3);
+        let links = passes.map(|(pass, axis)| links(&pass[0], &pass[1], axis, reach)).collect();
         Self { stages, links }
     }
 
@@ -80,7 +73,19 @@ pub(crate) fn positions(keys: &[BlockKey]) -> HashMap<BlockKey, usize> {
 /// Blocks whose points may read what sources in these blocks spread.
 pub(crate) fn readers(window: &Window, sources: &[BlockKey]) -> Vec<BlockKey> {
     let steps = (window.blocks_touched() - 1 + window.blocks_reached()) as i64;
-    (3 - window.dimensions..3).fold(sources.to_vec(), |keys, axis| widen(&keys, axis, -steps..=steps))
+    widen_all(sources, window.dimensions, &(-steps..=steps))
+}
+
+/// For each block after a pass where the blocks before it are that reach it along the axis, or [`NOWHERE`].
+fn links(before: &[BlockKey], after: &[BlockKey], axis: usize, reach: i64) -> Vec<u32> {
+    let at = positions(before);
+    let of_block = |key: &BlockKey| line(*key, axis, reach).map(|key| at.get(&key).map_or(NOWHERE, |at| *at as u32));
+    after.iter().flat_map(of_block).collect()
+}
+
+/// All blocks that are some steps along each axis from those given.
+fn widen_all(keys: &[BlockKey], dimensions: usize, steps: &RangeInclusive<i64>) -> Vec<BlockKey> {
+    (3 - dimensions..3).fold(keys.to_vec(), |keys, axis| widen(&keys, axis, steps.clone()))
 }
 
 /// All blocks that are some steps along one axis from those given.
@@ -94,12 +99,14 @@ fn widen(keys: &[BlockKey], axis: usize, steps: RangeInclusive<i64>) -> Vec<Bloc
 
 /// The keys that two ascending lists have in common.
 fn common(a: &[BlockKey], b: &[BlockKey]) -> Vec<BlockKey> {
-    let mut rest = b.iter().peekable();
-    let both = |key: &&BlockKey| {
-        while rest.next_if(|other| other < key).is_some() {}
-        rest.peek() == Some(key)
-    };
-    a.iter().filter(both).copied().collect()
+    let (mut rest, mut common) = (b.iter().peekable(), Vec::new());
+    for key in a {
+        while rest.next_if(|other| *other < key).is_some() {}
+        if rest.peek() == Some(&key) {
+            common.push(*key);
+        }
+    }
+    common
 }
 
 /// The blocks up to `reach` to either side along an axis.

@@ -18,14 +18,7 @@ pub(crate) struct Cap {
 impl Cap {
     /// Around some places.
     pub(crate) fn around(cloud: &Cloud, places: std::ops::Range<usize>) -> Self {
-        let middle = |k: usize| {
-            let (low, high) = cloud.axes[k][places.clone()]
-                .par_chunks(PIECE)
-                .map(|axis| axis.iter().fold(NOTHING, |(low, high), x| (x.min(low), x.max(high))))
-                .reduce(|| NOTHING, |a, b| (a.0.min(b.0), a.1.max(b.1)));
-            0.5 * (low + high)
-        };
-        let middle: [f64; 3] = std::array::from_fn(middle);
+        let middle: [f64; 3] = std::array::from_fn(|k| middle(&cloud.axes[k][places.clone()]));
         let length = dot(&middle, &middle).sqrt();
         // The middle of places all around the sphere is inside it; they may have any centre.
         let centre = if length > 0.1 { middle.map(|x| x / length) } else { [0.0, 0.0, 1.0] };
@@ -43,6 +36,15 @@ impl Cap {
 
 /// The range of no numbers.
 const NOTHING: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
+
+/// The middle between the least and the largest of some numbers.
+fn middle(numbers: &[f64]) -> f64 {
+    let (low, high) = numbers
+        .par_chunks(PIECE)
+        .map(|numbers| numbers.iter().fold(NOTHING, |(low, high), x| (x.min(low), x.max(high))))
+        .reduce(|| NOTHING, |a, b| (a.0.min(b.0), a.1.max(b.1)));
+    0.5 * (low + high)
+}
 
 /// The angle of a squared chord, or a little more: coordinates without low parts are right to 1e-16.
 pub(crate) fn angle(squared_chord: f64) -> f64 {

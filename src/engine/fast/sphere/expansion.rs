@@ -171,7 +171,6 @@ impl<'a> Region<'a> {
         // below this.
         let higher = (least + self.scale_offset * self.scale_offset) / (least + narrowest - 1.0);
         let wider = |p: f64| ((least + widest - 1.0) / (least + p)).max(1.0);
-        let per_chord = |arc: f64| (0.5 * arc / (0.5 * arc).sin()).powi(2);
         let near = per_chord((2.0 * NEAR).sqrt() * self.sigma);
         let far = per_chord(self.farthest);
         let here = wider(self.product.0 - self.product.1);
@@ -191,6 +190,11 @@ impl<'a> Region<'a> {
             amount,
         }
     }
+}
+
+/// The square of an arc over that of its chord.
+fn per_chord(arc: f64) -> f64 {
+    (0.5 * arc / (0.5 * arc).sin()).powi(2)
 }
 
 /// Total size of the weights of normalised Gaussians.

@@ -84,14 +84,16 @@ impl<'a> Samples<'a> {
         let node = |k: usize| (std::f64::consts::PI * (k as f64 + 0.5) / count as f64).cos();
         let spread = (SPREAD_PER_SIGMA * self.sigma).min(MOST_SPREAD);
         let variances: Vec<f64> = (0..count).map(|k| 1.0 + spread * node(k)).collect();
-        let relative = |value: &dyn Fn(f64) -> f64| -> Vec<f64> {
-            let length = |arc: f64| self.root(arc) * self.norm.per_root(self.root(arc));
-            self.arcs.iter().map(|&arc| value(arc) / length(arc)).collect()
-        };
         let columns: Vec<Vec<f64>> =
-            variances.iter().map(|&variance| relative(&|arc| self.part(arc, variance))).collect();
-        let weights = least_squares(columns, relative(&|arc| self.kernel(arc)));
+            variances.iter().map(|&variance| self.relative(|arc| self.part(arc, variance))).collect();
+        let weights = least_squares(columns, self.relative(|arc| self.kernel(arc)));
         weights.into_iter().zip(variances).collect()
+    }
+
+    /// A function at all arcs, relative to the norm there.
+    fn relative(&self, value: impl Fn(f64) -> f64) -> Vec<f64> {
+        let length = |arc: f64| self.root(arc) * self.norm.per_root(self.root(arc));
+        self.arcs.iter().map(|&arc| value(arc) / length(arc)).collect()
     }
 
     /// A mixture with its error.
@@ -112,10 +114,6 @@ impl<'a> Samples<'a> {
 
 /// Weights of the columns that come closest to the goal: Gram and Schmidt, twice for accuracy, then back substitution.
 fn least_squares(columns: Vec<Vec<f64>>, goal: Vec<f64>) -> Vec<f64> {
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
-    let take_off = |from: &mut [f64], factor: f64, what: &[f64]| {
-        from.iter_mut().zip(what).for_each(|(x, y)| *x -= factor * y);
-    };
     let count = columns.len();
     let mut basis: Vec<Vec<f64>> = Vec::new();
     let mut triangle = vec![vec![0.0; count]; count];
@@ -124,7 +122,7 @@ fn least_squares(columns: Vec<Vec<f64>>, goal: Vec<f64>) -> Vec<f64> {
             for (j, direction) in basis.iter().enumerate() {
                 let along = dot(direction, &column);
                 triangle[j][k] += along;
-                take_off(&mut column, along, direction);
+                subtract(&mut column, along, direction);
             }
         }
         triangle[k][k] = dot(&column, &column).sqrt();
@@ -137,7 +135,7 @@ fn least_squares(columns: Vec<Vec<f64>>, goal: Vec<f64>) -> Vec<f64> {
     let mut weights = vec![0.0; count];
     for (weight, direction) in weights.iter_mut().zip(&basis) {
         *weight = dot(direction, &goal);
-        take_off(&mut goal, *weight, direction);
+        subtract(&mut goal, *weight, direction);
     }
     for k in (0..count).rev() {
         weights[k] /= triangle[k][k];
@@ -146,6 +144,15 @@ fn least_squares(columns: Vec<Vec<f64>>, goal: Vec<f64>) -> Vec<f64> {
         }
     }
     weights
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// Subtracts a multiple of a vector.
+fn subtract(from: &mut [f64], factor: f64, vector: &[f64]) {
+    from.iter_mut().zip(vector).for_each(|(x, y)| *x -= factor * y);
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Which sources the targets of a chart need.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -35,15 +37,18 @@ impl SourceReach {
     /// The sources within reach, of those in some runs of blocks, whose side is given.
     pub(super) fn sources(&self, cloud: &Cloud, runs: &[BlockRun], side: f64) -> Vec<u32> {
         let diagonal = 3.0_f64.sqrt() * side;
-        let within = |run: &BlockRun| {
-            let (centre, bounds) = self.squares(cloud, run.places.start);
-            let [centre, bounds] = [centre.sqrt() - self.from_centre.sqrt(), bounds.sqrt() - self.from_bounds.sqrt()];
-            let farther = centre.max(bounds);
-            let (all, none) = (farther + diagonal < 0.0, farther - diagonal > 0.0);
-            let places = if none { 0..0 } else { run.places.clone() };
-            places.filter(move |place| all || self.holds(cloud, *place)).map(|place| place as u32)
-        };
-        runs.par_iter().with_min_len(RUNS_AT_ONCE).flat_map_iter(within).collect()
+        let runs = runs.par_iter().with_min_len(RUNS_AT_ONCE);
+        runs.flat_map_iter(|run| self.sources_of_run(cloud, run.places.clone(), diagonal)).collect()
+    }
+
+    /// The same for one run, whose places are no farther than this from each other.
+    fn sources_of_run(&self, cloud: &Cloud, run: Range<usize>, diagonal: f64) -> impl Iterator<Item = u32> {
+        let (centre, bounds) = self.squares(cloud, run.start);
+        let [centre, bounds] = [centre.sqrt() - self.from_centre.sqrt(), bounds.sqrt() - self.from_bounds.sqrt()];
+        let farther = centre.max(bounds);
+        let (all, none) = (farther + diagonal < 0.0, farther - diagonal > 0.0);
+        let places = if none { 0..0 } else { run };
+        places.filter(move |place| all || self.holds(cloud, *place)).map(|place| place as u32)
     }
 
     fn holds(&self, cloud: &Cloud, place: usize) -> bool {
