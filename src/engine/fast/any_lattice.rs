@@ -15,7 +15,7 @@ use crate::space::Metric;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum AnyLattice {
     Plane(PlaneLattice),
-    Sphere(SphereLattice),
+    Sphere(Box<SphereLattice>),
     Globe(GlobeLattice),
 }
 
@@ -25,7 +25,7 @@ impl Deref for AnyLattice {
     fn deref(&self) -> &(dyn Lattice + 'static) {
         match self {
             Self::Plane(lattice) => lattice,
-            Self::Sphere(lattice) => lattice,
+            Self::Sphere(lattice) => &**lattice,
             Self::Globe(lattice) => lattice,
         }
     }
@@ -61,7 +61,9 @@ impl LatticeProblem<'_> {
             let targets = KnownPlaces::exactly(&self.layout.targets, self.targets.clone());
             SphereLattice::design(&ChartProblem { demand, sources, targets, cells, smallest })
         });
-        charts.map(AnyLattice::Sphere).or_else(|| self.patches().design().map(AnyLattice::Globe))
+        charts
+            .map(|lattice| AnyLattice::Sphere(Box::new(lattice)))
+            .or_else(|| self.patches().design().map(AnyLattice::Globe))
     }
 
     fn patches(&self) -> PatchProblem<'_> {

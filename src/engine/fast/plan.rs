@@ -55,7 +55,7 @@ impl LatticePlan {
         let [sources, targets] = [&all, &targets].map(|centres| KnownPlaces::in_cubes(centres, counted.side));
         let cells = accuracy.cells(curve)?;
         let lattice = SphereLattice::design(&ChartProblem { demand, sources, targets, cells, smallest })?;
-        Some(Self { bound: bound(&lattice, counted), curve, lattice: AnyLattice::Sphere(lattice) })
+        Some(Self { bound: bound(&lattice, counted), curve, lattice: AnyLattice::Sphere(Box::new(lattice)) })
     }
 
     /// Patches have the same error for all pairs: they are accurate enough if a fair part of all weight is around every row.

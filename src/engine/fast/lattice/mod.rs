@@ -5,8 +5,8 @@
 //!
 //! [`steps`] has the trait [`Lattice`] that the plane, the sphere and the globe implement; [`windowed`] implements its steps for the first two.
 //!
-//! Order of files: [`window`], [`terms`]; [`blocks`], [`block_grid`], [`counted`], [`bound`], [`accuracy`]; [`steps`]; [`taps`], [`convolution`];
-//! [`transfer`]; [`windowed`].
+//! Order of files: [`window`], [`terms`]; [`blocks`], [`block_grid`], [`counted`], [`bound`], [`accuracy`]; [`steps`]; [`shape`], [`window_table`],
+//! [`taps`], [`convolution`]; [`transfer`]; [`windowed`].
 
 mod accuracy;
 mod block_grid;
@@ -14,11 +14,13 @@ mod blocks;
 mod bound;
 mod convolution;
 mod counted;
+mod shape;
 mod steps;
 mod taps;
 mod terms;
 mod transfer;
 mod window;
+mod window_table;
 mod windowed;
 
 pub(crate) use self::accuracy::Accuracy;
