@@ -10,12 +10,13 @@
 //!
 //! In: a [`Scene`](crate::scene::Scene) and columns of `w·v`. Out: [`Sums`]. Bound: [`Sums::error`].
 //!
-//! Order of files: [`sums`], [`plan`] (the trait [`Engine`]), [`kind`] and [`auto`] (names and the automatic choice); shared arithmetic in
-//! [`bounds`], [`rounding`], [`tile`]; the engines [`exact`], [`sparse`] and [`fast`], which do not import each other; [`options`], the one place
-//! that turns a name into an engine; [`rows`], from sums of places to sums of rows.
+//! Order of files: `sums`, `plan` (the traits [`Engine`] and [`Plan`]), `kind` and `auto` (names and the automatic choice); shared arithmetic in
+//! `bounds`, `decays`, `rounding`, `tile`; the engines `exact`, `sparse` and `fast`, which do not import each other; `options`, the one place that turns
+//! a name into an engine; `rows`, from sums of places to sums of rows.
 
 mod auto;
 mod bounds;
+mod decays;
 mod exact;
 mod fast;
 mod kind;

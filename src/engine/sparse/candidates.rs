@@ -5,6 +5,7 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 
 use super::limits::Limits;
+use crate::engine::decays::find_decays;
 use crate::engine::matrix::RowBlock;
 use crate::engine::rounding::sum;
 use crate::kernel::{Decay, LANES, Lanes, exp2_minus};
@@ -67,7 +68,7 @@ impl<const A: usize> Candidates<A> {
         limits: &Limits,
         left_out: u32,
     ) -> &mut Neighbours {
-        arch().dispatch(CandidateDecays { decay, one, many: &self.lanes, out: &mut self.decays });
+        find_decays(decay, one, &self.lanes, &mut self.decays);
         let near = &mut self.near;
         let candidates = self.sources.iter().zip(self.decays.as_flattened()).zip(&self.mass);
         let mut count = 0;
@@ -134,25 +135,6 @@ impl Neighbours {
         block.columns.extend_from_slice(&self.sources[..kept]);
         block.weights.extend_from_slice(&self.weights[..kept]);
         start..start + kept
-    }
-}
-
-/// Decays of many places against one.
-pub(super) struct CandidateDecays<'a, D, const A: usize> {
-    pub(super) decay: D,
-    pub(super) one: &'a [f64; A],
-    pub(super) many: &'a [[Lanes; A]],
-    pub(super) out: &'a mut [Lanes],
-}
-
-impl<D: Decay<A>, const A: usize> WithSimd for CandidateDecays<'_, D, A> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for (many, decays) in self.many.iter().zip(self.out) {
-            *decays = self.decay.lanes::<S, LANES>(many, self.one);
-        }
     }
 }
 

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use kiddo::{ImmutableKdTree, SquaredEuclidean};
 use rayon::prelude::*;
 
-use super::candidates::{CandidateDecays, Candidates, Neighbours};
+use super::candidates::{Candidates, Neighbours};
 use super::limits::Limits;
+use crate::engine::decays::find_decays;
 use crate::engine::matrix::{CHUNK, RowBlock};
 use crate::engine::rounding::{rounding_error, sum};
 use crate::engine::truncation::Truncation;
 use crate::kernel::{Decay, LANES, VANISHED, WithDecay, with_decay};
 use crate::scene::{NOWHERE, Own, Scene};
-use crate::simd::arch;
 use crate::space::compensated;
 
 /// Most targets in a tile: more would not make the one query of the tree noticeably cheaper. Chosen, not measured.
@@ -219,7 +219,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         let one: [f64; A] = self.scene.layout.targets.place(target);
         let many = self.scene.layout.sources.place::<A>(found).map(|coordinate| [coordinate; LANES]);
         let mut decays = [[0.0; LANES]];
-        arch().dispatch(CandidateDecays { decay: self.decay, one: &one, many: &[many], out: &mut decays });
+        find_decays(self.decay, &one, &[many], &mut decays);
         Some((decays[0][0], self.scene.mass[found]))
     }
 

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::boxes::{BOXES, Boxes, Omission, leave_out};
 use super::leaves::{LEAF, NearLeaves};
 use crate::engine::bounds::Bounds;
+use crate::engine::decays::find_decays;
 use crate::kernel::Decay;
 use crate::scene::{Cloud, NOWHERE, Scene};
 use crate::simd::arch;
@@ -174,26 +175,11 @@ fn look<D: Decay<A>, const A: usize>(
 ) {
     let place = |lane: usize| (leaf.start as usize + lane).min(leaf.end as usize - 1);
     let many = std::array::from_fn(|k| std::array::from_fn(|lane| sources.axes[k][place(lane)]));
-    let decays = arch().dispatch(LeafDecays { decay, many: &many, one: target });
-    for (lane, here) in decays.into_iter().enumerate() {
+    let mut decays = [[0.0; LEAF]];
+    find_decays(decay, target, &[many], &mut decays);
+    for (lane, here) in decays[0].into_iter().enumerate() {
         if here < nearest.0 && place(lane) != left_out as usize {
             *nearest = (here, place(lane));
         }
-    }
-}
-
-/// Decays of the sources of a leaf to one target.
-struct LeafDecays<'a, D, const A: usize> {
-    decay: D,
-    many: &'a [[f64; LEAF]; A],
-    one: &'a [f64; A],
-}
-
-impl<D: Decay<A>, const A: usize> WithSimd for LeafDecays<'_, D, A> {
-    type Output = [f64; LEAF];
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> [f64; LEAF] {
-        self.decay.lanes::<S, LEAF>(self.many, self.one)
     }
 }

@@ -6,6 +6,7 @@ use std::ops::{Range, RangeInclusive};
 use rayon::prelude::*;
 
 use super::window::Window;
+use crate::scene::NOWHERE;
 
 /// A block by its number along each axis; unused axes come first and are zero.
 pub(crate) type BlockKey = [i64; 3];
@@ -24,9 +25,6 @@ pub(crate) struct Route {
     /// For each pass and each block after it, where the blocks before the pass are that reach it, or [`NOWHERE`].
     pub(super) links: Vec<Vec<u32>>,
 }
-
-/// Stands for "no such block".
-pub(super) const NOWHERE: u32 = u32::MAX;
 
 impl Route {
     /// From the blocks of sources to those of targets; both ascend.

@@ -5,9 +5,10 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::blocks::{NOWHERE, Route};
+use super::blocks::Route;
 use super::window::Window;
 use crate::kernel::fma;
+use crate::scene::NOWHERE;
 use crate::simd::arch;
 
 /// Convolutions with middle Gaussians, axis after axis, of so many columns at a time.
