@@ -3,7 +3,7 @@
 use crate::kernel::{DECAY_ROUNDINGS, KERNEL_ROUNDINGS};
 
 /// Sums below 2^−900 of all weight are computed again relative to the nearest source. Kernels underflow at 2^−1020; the factor of 2^120
-/// between the two covers sources of any weight, so that a sum that is kept has lost nothing.
+/// between the two covers sources of any weight, so that a sum that is kept lost no contribution to underflow.
 const TOO_SMALL: f64 = 1.183e-271;
 
 /// The limit for sums over sources of this total weight.

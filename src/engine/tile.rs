@@ -1,7 +1,7 @@
 //! Sixteen targets against runs of sources: the direct sum that the engine of all pairs is made of.
 //!
 //! Inside a run sums are plain, across runs they are compensated, so the rounding error is that of [`RUN`]
-//! additions however many sources there are.
+//! additions for any number of sources.
 
 use std::ops::Range;
 
@@ -39,7 +39,7 @@ impl<'a, D: Decay<A>, const A: usize> TargetTile<'a, D, A> {
         }
     }
 
-    /// The same for any places, none of which leaves a source out.
+    /// A tile of any places, without sources to leave out.
     pub(super) fn between(decay: D, targets: &Cloud, sources: &'a Cloud, dimensions: usize, places: &[u32]) -> Self {
         let all = places.iter().map(|&place| place as usize);
         let bounds = Bounds::around(targets, dimensions, &all);

@@ -5,6 +5,6 @@
 pub enum Truncation {
     /// Such that no row is wrong by more than this, relative to the range of the values.
     Tolerance(f64),
-    /// At this many σ, whatever the error; the certificate reports it.
+    /// At this many σ; the certificate reports the error.
     Cutoff(f64),
 }

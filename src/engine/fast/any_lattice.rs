@@ -1,4 +1,4 @@
-//! The one place that knows every lattice: which one a space takes, and one value for all of them.
+//! The one place that imports every lattice: the choice for places in memory, and one type for all of them.
 
 use std::ops::{Deref, Range};
 

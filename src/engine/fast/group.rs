@@ -9,8 +9,8 @@ use super::lattice::{Accuracy, BlockGrid, BlockRun, Bound};
 use super::savings::{BlockCosts, OVERHEAD, direct_costs, pairs_in_blocks, targets_near};
 use crate::scene::Scene;
 
-/// If only one in so many sources is in thin blocks, all blocks count as dense: a second way for every target would cost more than a few
-/// thin blocks on the lattice. Chosen, not measured.
+/// If at most one in this many sources is in thin blocks, all blocks count as dense: direct sums for every target would cost more than a
+/// few thin blocks on the lattice. Chosen, not measured.
 const FEW: usize = 100;
 
 /// One group, ready for sums.

@@ -38,7 +38,7 @@ impl LaidLattice {
         self.sheets.iter().map(|sheet| sheet.sources.largest_block()).max().unwrap_or(0)
     }
 
-    /// Bytes of what stays, and of what is there while sheets are laid out, one on each thread.
+    /// Bytes of laid places, and of the sorting of sheets, one on each thread.
     pub(super) fn bytes_kept(&self) -> u64 {
         let (kept, meanwhile) = self.lattice.bytes_of_place();
         let places = |sheet: &LaidSheet| (sheet.sources.len() + sheet.targets.len()) as u64;

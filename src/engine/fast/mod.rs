@@ -1,7 +1,7 @@
 //! The certified fast engine: any σ at near-linear cost, every row within the tolerance.
 //!
 //! Space is cut into blocks a few σ wide. Sources in blocks where there are few are summed directly, by a tree of boxes
-//! that leaves out what carries too little ([`direct`]). Sources in blocks where there are many go through a lattice
+//! that leaves out boxes that contribute too little ([`direct`]). Sources in blocks where there are many go through a lattice
 //! ([`lattice`]): the Gaussian is three Gaussians one after the other, `K = g ∗ G ∗ g`, the first from points to lattice
 //! nodes, the second from nodes to nodes, axis by axis, the third from nodes to points. All terms are positive, so errors
 //! are relative except for truncation, and that is a multiple of √K ([`window`](lattice) has the proof). With ρ and η for the two

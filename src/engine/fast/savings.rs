@@ -18,7 +18,7 @@ pub(super) fn direct_costs(pairs: f64) -> f64 {
     MULTIPLICATIONS_PER_PAIR * pairs
 }
 
-/// Every so many sources one is sampled to see whether a lattice may be worth it. Chosen, not measured.
+/// One in this many sources is sampled to see whether a lattice may be worth it. Chosen, not measured.
 const STRIDE: usize = 32;
 
 /// About how many pairs of sources share a block, from a sample of them.
@@ -70,7 +70,7 @@ impl BlockCosts {
         Self { point: load.point * slower * 2.0 * taps, block: 2.0 * blocks * nodes * passes }
     }
 
-    /// What the lattice saves for the sources of a block, with so many targets around.
+    /// What the lattice saves for this many sources in a block with this many targets around.
     pub(super) fn lattice_saves(&self, sources: usize, targets_near: usize) -> f64 {
         let (sources, targets) = (sources as f64, targets_near as f64);
         let direct = MULTIPLICATIONS_PER_PAIR * PAIRS_IN_REACH * sources * targets;

@@ -11,7 +11,7 @@ const LEFT_FOR_ROUNDING: f64 = 8.0 * f64::EPSILON;
 pub(super) struct Slot<'a> {
     pub(super) columns: Vec<&'a mut [f64]>,
     pub(super) error: &'a mut [f64],
-    /// Mass that comes beside theirs.
+    /// Mass besides the sums: that of the own prediction.
     beside: f64,
     /// Mass below which sums may have lost something.
     too_small: f64,

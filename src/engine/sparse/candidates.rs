@@ -97,7 +97,7 @@ impl<const A: usize> Candidates<A> {
 }
 
 impl Neighbours {
-    /// Makes room for so many and the spare lanes behind them.
+    /// Makes room for this many, and for spare lanes behind them.
     fn make_room(&mut self, count: usize) {
         let whole = count.next_multiple_of(LANES);
         if self.sources.len() < whole {

@@ -45,7 +45,7 @@ pub(super) struct MatrixRows {
     pub(super) exponent: Vec<f64>,
 }
 
-/// Rows of the matrix on request, whatever the metric.
+/// Rows of the matrix on request, for any metric.
 pub(super) trait RowBuilder: Send + Sync {
     /// Cuts the targets into runs that share a query.
     fn tiles(&self) -> Vec<QueryTile>;
@@ -299,7 +299,7 @@ fn squared_distance<const K: usize>(a: &[f64; K], b: &[f64; K]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
 
-/// The decay of the kernel at so many σ.
+/// The decay of the kernel at this many σ.
 fn decay_at(sigmas: f64) -> f64 {
     0.5 * sigmas * sigmas * std::f64::consts::LOG2_E
 }

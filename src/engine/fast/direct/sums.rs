@@ -158,7 +158,7 @@ impl<D> DirectSums<'_, D> {
             .collect();
         let mut found = Vec::new();
         self.sum(&targets, scratch, &mut found);
-        // A target without any source misses nothing.
+        // A target without any source has no error.
         let missing = |floor: &MassFloor, shift: f64| match floor.log_mass {
             f64::INFINITY => 0.0,
             _ => self.weight * (shift - farthest).exp2(),

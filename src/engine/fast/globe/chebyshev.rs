@@ -38,7 +38,7 @@ impl Chebyshev {
         Self { scales: (0..count).map(scale).collect(), nodes }
     }
 
-    /// The cardinal function of every node at u. Each is a product, so that it is right to [`ROUNDINGS`](Self::roundings) however small it is.
+    /// The cardinal function of every node at u. Each is a product, so that its relative error is at most [`roundings`](Self::roundings).
     #[inline(always)]
     pub(crate) fn cardinals(&self, u: f64, out: &mut [f64; MOST_NODES]) {
         let mut before = 1.0;
@@ -74,7 +74,7 @@ pub(crate) struct Arcs {
 }
 
 impl Arcs {
-    /// A bound on the error of interpolating it with so many nodes on an interval of this length, where |B| is at most this.
+    /// A bound on the error of interpolating it with this many nodes on an interval of this length, where |B| is at most `slope`.
     pub(crate) fn interpolation_error(&self, count: usize, length: f64, slope: f64) -> f64 {
         (1..60)
             .map(|step| self.error_on_ellipse(count, length, slope, 0.1 * f64::from(step)))
@@ -92,7 +92,7 @@ impl Arcs {
         2.0 * (1.0 + lebesgue(count)) * self.at_zero() * exponent.exp() / (tau.exp() - 1.0)
     }
 
-    /// Whether there is no kink where √B sinh(b/2) is at most this, on an interval that is longer by so much at both ends.
+    /// Whether there is no kink where √B sinh(b/2) is at most this, on an interval that is extended by `longer` at both ends.
     fn is_analytic(&self, sine: f64, longer: f64) -> bool {
         self.longest.is_none_or(|longest| {
             let arc = longest + longer;

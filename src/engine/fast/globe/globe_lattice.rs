@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::patches::GlobeLattice;
-use super::places::{self, all_angles, lay_out, patches, pieces};
+use super::places::{self, lay_out, patches, pieces};
 use super::squares::SquareCounts;
 use crate::engine::fast::lattice::{
     BlockKey, BlockRun, Bound, CountedRows, LaidPlaces, LastBlocks, Lattice, LatticeCost, NodeBlocks, Points, Route,
@@ -15,7 +15,7 @@ use crate::scene::{Cloud, Layout};
 /// Bytes of a place in a patch: where it is, which it is, its rank, and the first two once more while it is sorted.
 const BYTES_OF_PLACE: u64 = 72;
 
-/// What is to be summed.
+/// Known sources and targets on the sphere.
 pub(crate) struct PatchProblem<'a> {
     pub(crate) layout: &'a Layout,
     pub(crate) sources: Range<usize>,
@@ -28,18 +28,21 @@ pub(crate) struct PatchProblem<'a> {
 impl PatchProblem<'_> {
     /// The cheapest patches, if they are cheaper than direct sums.
     pub(crate) fn design(&self) -> Option<GlobeLattice> {
-        let sources = all_angles(&self.layout.sources, &self.sources);
-        let targets = all_angles(&self.layout.targets, &self.targets);
-        SquareCounts::of(&sources, &targets, self.longest_arc()).cheapest(self.sigma, self.tolerance)
+        self.squares().cheapest(self.sigma, self.tolerance)
     }
 
-    /// No arc between a source and a target is longer.
-    fn longest_arc(&self) -> f64 {
-        let source = KnownPlaces::exactly(&self.layout.sources, self.sources.clone()).cap();
-        let target = KnownPlaces::exactly(&self.layout.targets, self.targets.clone()).cap();
-        let squared: f64 = (0..3).map(|k| (source.centre[k] - target.centre[k]).powi(2)).sum();
-        angle(squared) + source.radius + target.radius
+    fn squares(&self) -> SquareCounts {
+        let sources = KnownPlaces::exactly(&self.layout.sources, self.sources.clone());
+        let targets = KnownPlaces::exactly(&self.layout.targets, self.targets.clone());
+        SquareCounts::of([&sources, &targets], longest_arc(&sources, &targets))
     }
+}
+
+/// No arc between a source and a target is longer.
+fn longest_arc(sources: &KnownPlaces, targets: &KnownPlaces) -> f64 {
+    let (source, target) = (sources.cap(), targets.cap());
+    let squared: f64 = (0..3).map(|k| (source.centre[k] - target.centre[k]).powi(2)).sum();
+    angle(squared) + source.radius + target.radius
 }
 
 impl Sheets for GlobeLattice {
@@ -79,7 +82,7 @@ impl Lattice for GlobeLattice {
         2 * columns * self.nodes_of_a_patch()
     }
 
-    /// With compensation the number of parts that sources come in does not matter.
+    /// With compensation the rounding error does not grow with the number of parts.
     fn is_compensated(&self) -> bool {
         true
     }
@@ -158,8 +161,7 @@ mod tests {
     fn worst(scene: &Scene, sigma: f64, tolerance: f64) -> Option<f64> {
         let layout = &*scene.layout;
         let task = PatchProblem { layout, sources: 0..ROWS, targets: 0..ROWS, sigma, tolerance };
-        let all = all_angles(&layout.sources, &(0..ROWS));
-        let squares = SquareCounts::of(&all, &all, task.longest_arc());
+        let squares = task.squares();
         let patches =
             |globe: &GlobeLattice| globe.sources(0, &layout.sources, &globe.runs(&layout.sources, 0..ROWS)).runs.len();
         let few =
@@ -217,13 +219,15 @@ mod tests {
             }
         }
         assert!(nearest > 1e-3, "the bound says nothing: {nearest}");
-        // Arcs of half a turn have a kink, which images can smooth as long as they are almost nothing there.
+        // Arcs of half a turn have a kink, which images can smooth as long as they are tiny there.
         assert!(found.iter().all(|found| *found >= 3) && found[4] == 15, "{found:?}");
     }
 
     #[test]
     fn there_are_no_patches_for_narrow_kernels() {
-        let squares = SquareCounts::of(&[[0.5, 0.5]], &[[0.5, 0.5]], 0.0);
+        let scene = scene(&[[30.0, 30.0]], 1.0);
+        let place = KnownPlaces::exactly(&scene.layout.sources, 0..1);
+        let squares = SquareCounts::of([&place, &place], 0.0);
         assert_eq!([1e-3, 1e-9, 1e-100].map(|sigma| squares.meshes(sigma, 1e-2).count()), [0; 3]);
     }
 }

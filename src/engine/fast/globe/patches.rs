@@ -10,7 +10,7 @@ use crate::engine::tile::{RUN, TargetTile};
 use crate::kernel::{DECAY_ROUNDINGS, KERNEL_ROUNDINGS, LANES, Sphere};
 use crate::scene::Cloud;
 
-/// Two places of a patch are at most so many heights apart.
+/// Two places of a patch are at most this many heights apart.
 pub(crate) const ACROSS: f64 = 2.0;
 /// Errors of the angles of a place and of a node, in radians: a few roundings of angles up to 2π.
 const PLACE_OFF: f64 = 4e-15;

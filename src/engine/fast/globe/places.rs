@@ -14,11 +14,6 @@ use crate::space::compensated;
 /// Places of a patch that one task works on. Chosen, not measured.
 const PIECE: usize = 1 << 12;
 
-/// Latitudes and longitudes of consecutive places, in radians.
-pub(crate) fn all_angles(cloud: &Cloud, places: &Range<usize>) -> Vec<[f64; 2]> {
-    places.clone().into_par_iter().with_min_len(PIECE).map(|place| angles(cloud, place)).collect()
-}
-
 /// Lays out consecutive places, patch by patch.
 pub(super) fn lay_out(bands: &Bands, cloud: &Cloud, places: Range<usize>) -> LaidPlaces {
     let locate = |place: usize| (bands.spot(angles(cloud, place)), place as u32);

@@ -116,7 +116,7 @@ fn line(key: BlockKey, axis: usize, reach: i64) -> impl Iterator<Item = BlockKey
     })
 }
 
-/// All blocks from a corner on, so many along each axis.
+/// The blocks of a cube from its lowest corner on, `side` along each axis.
 pub(crate) fn cube(corner: BlockKey, dimensions: usize, side: usize) -> impl Iterator<Item = BlockKey> {
     let extent = move |axis: usize| if axis < 3 - dimensions { 1 } else { side as i64 };
     (0..extent(0)).flat_map(move |a| {
@@ -126,7 +126,7 @@ pub(crate) fn cube(corner: BlockKey, dimensions: usize, side: usize) -> impl Ite
 
 /// Keys in order, each once.
 pub(crate) fn ascending(mut keys: Vec<BlockKey>) -> Vec<BlockKey> {
-    keys.sort_unstable();
+    keys.par_sort_unstable();
     keys.dedup();
     keys
 }

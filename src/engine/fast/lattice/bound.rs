@@ -47,7 +47,7 @@ mod tests {
     fn the_bound_covers_the_error_that_it_allows() {
         let bound = Bound { relative: 1e-7, root: 1e-9, absolute: 0.0, weight: 1e6 };
         for mass in [0.0, 1e-12, 1e-3, 1.0, 1e5_f64] {
-            // The largest error that a true sum can have: the computed sum is what is left of it.
+            // The largest error that a true sum can have; the computed sum is the difference.
             let error = 1e-7 * mass + 1e-9 * (1e6 * mass).sqrt();
             assert!(bound.error(mass - error) >= error * (1.0 - 1e-12), "{mass}");
         }

@@ -11,7 +11,7 @@ use crate::kernel::fma;
 use crate::scene::NOWHERE;
 use crate::simd::arch;
 
-/// Convolutions with middle Gaussians, axis after axis, of so many columns at a time.
+/// Convolutions with middle Gaussians, axis after axis, of some columns at a time.
 pub(crate) struct Convolution<'a> {
     window: &'a Window,
     route: &'a Route,
@@ -177,7 +177,7 @@ impl MiddleMatrix {
         }
     }
 
-    /// Multiplies what is between rows: each node of the axis has `inner` of them.
+    /// Multiplies across rows: each node of the axis has `inner` pieces of rows.
     #[inline(always)]
     fn across_rows<S: Simd, const N: usize>(&self, inner: usize, values: &[[f64; N]], out: &mut [[f64; N]]) {
         let matrix = self.entries.as_chunks::<N>().0;

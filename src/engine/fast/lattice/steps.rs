@@ -154,13 +154,13 @@ pub(crate) struct LastBlocks<'a> {
 }
 
 impl<'a> LastBlocks<'a> {
-    /// A block of so many numbers.
+    /// A block, if it is there; blocks have this many numbers.
     pub(crate) fn get(&self, key: &BlockKey, numbers: usize) -> Option<&'a [f64]> {
         self.at.get(key).map(|at| &self.values[at * numbers..(at + 1) * numbers])
     }
 }
 
-/// Adds numbers to the first half of a block, and what is lost by that to the second.
+/// Adds terms to the first half of a block, and the rounding errors of that to the second.
 pub(crate) fn add_compensated(block: &mut [f64], terms: &[f64]) {
     let (sums, lost) = block.split_at_mut(terms.len());
     for ((sum, lost), term) in sums.iter_mut().zip(lost).zip(terms) {

@@ -181,7 +181,7 @@ impl Transfer {
         values
     }
 
-    /// Copies the nodes around a block from the blocks that are there; whether any is.
+    /// Copies the nodes around a block from the blocks that exist; whether any does.
     fn gather(&self, key: BlockKey, columns: usize, nodes: &LastBlocks, around: &mut Vec<f64>) -> bool {
         let (n, dimensions) = (self.taps.window.nodes, self.taps.window.dimensions);
         let (numbers, of_sets) = (self.numbers(columns), self.terms.sets * columns);

@@ -78,7 +78,7 @@ pub(super) struct ChartPosition {
 }
 
 impl ChartPosition {
-    /// The number of its cell among those of the block, which has so many nodes along one side.
+    /// The number of its cell in the block, which has this many nodes along one side.
     pub(super) fn cell(&self, nodes: usize) -> usize {
         self.position[0] as usize * nodes + self.position[1] as usize
     }

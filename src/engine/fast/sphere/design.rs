@@ -45,7 +45,7 @@ pub(crate) struct ChartDemand {
     /// The norm of the error of the expansion, which may use half of the above.
     norm: ErrorNorm,
     mixture: Mixture,
-    /// Sources with a smaller kernel than this need not be in a chart.
+    /// Sources with a smaller kernel than this need not be on a chart.
     left_out: f64,
     /// Points in σ² where they are dense, relative to where a lattice starts to pay.
     density: f64,
@@ -85,7 +85,7 @@ pub(crate) struct ChartDesign {
     pub(crate) expansion: Expansion,
     /// κ of the norm that the expansion is measured by.
     near: f64,
-    /// Largest kernel of what is not in a chart.
+    /// Largest kernel of sources that are not on a chart.
     pub(crate) left_out: f64,
 }
 

@@ -7,7 +7,7 @@ const LOOKS: u32 = 250;
 const LAST_LOOK: u32 = 60;
 
 /// √K + κK, K being the kernel. Far away the first is larger, nearby the second: an error that is small next to K does no harm there.
-/// What is a multiple of it costs as much of `√(W D) + κD`.
+/// An error that is a multiple of it adds up to at most this multiple of `√(W D) + κD`.
 #[derive(Clone, Debug)]
 pub(crate) struct ErrorNorm {
     /// κ.

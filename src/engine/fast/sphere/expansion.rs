@@ -37,7 +37,7 @@ pub(crate) struct Extent {
     pub(crate) radius: f64,
 }
 
-/// Terms with what can be said about them.
+/// Terms with bounds of their error and their size.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Expansion {
     pub(crate) terms: Terms,
@@ -138,14 +138,14 @@ impl<'a> Region<'a> {
         mixture.parts.iter().map(term).sum()
     }
 
-    /// The error of the interpolation at so many nodes, in norms.
+    /// The error of the interpolation at this many nodes, in norms.
     fn remainder(&self, mixture: &Mixture, parts: usize) -> f64 {
         let half = 0.5 * (self.nu.1 - self.nu.0);
         let product = 2.0 * (0.5 * half).powi(parts as i32);
         self.in_norms(size(mixture) * product * self.norm.laguerre(parts) / self.narrowest().powi(parts as i32 + 1))
     }
 
-    /// So many times `(S + p) (exp(−x/2) + κ exp(−x))`, `x = r² / 2(S + ν)`, in norms.
+    /// `factor` times `(S + p) (exp(−x/2) + κ exp(−x))`, `x = r² / 2(S + ν)`, in norms.
     fn in_norms(&self, factor: f64) -> f64 {
         // With `exp(−x/2) = τ√K` it is `τ√K + κτ²K`. Up to the near arc τ² is a bound, and beyond the second part is at most its share.
         let near_arc = (2.0 * NEAR).sqrt() * self.sigma;
@@ -202,7 +202,7 @@ fn size(mixture: &Mixture) -> f64 {
     mixture.parts.iter().map(|(weight, variance)| (weight * variance).abs()).sum()
 }
 
-/// How much larger than at so many Chebyshev nodes the polynomial through them can be: it is so at the ends.
+/// The Lebesgue constant of this many Chebyshev nodes: it is reached at the ends.
 fn lebesgue(nodes: usize) -> f64 {
     (0..nodes).map(|k| (PI * (k as f64 + 0.5) / (2 * nodes) as f64).tan().recip()).sum::<f64>() / nodes as f64
 }

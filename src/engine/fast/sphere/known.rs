@@ -12,7 +12,7 @@ use crate::scene::{Cloud, Curve};
 pub(crate) struct KnownPlaces<'a> {
     pub(crate) cloud: &'a Cloud,
     pub(crate) places: Range<usize>,
-    /// Largest chord between a place and where it is said to be; 0 for places themselves.
+    /// Largest chord between a place and the centre of its cube; 0 for places themselves.
     off: f64,
 }
 
@@ -48,7 +48,7 @@ impl<'a> KnownPlaces<'a> {
         self.farther_angle(angle(squares.reduce(|| 0.0, f64::max)))
     }
 
-    /// A squared chord to where they are said to be, and as much more as they may be off.
+    /// The square of a chord that is longer by the largest distance from a centre.
     pub(crate) fn farther(&self, squared_chord: f64) -> f64 {
         if self.off == 0.0 { squared_chord } else { (squared_chord.sqrt() + self.off).powi(2) }
     }

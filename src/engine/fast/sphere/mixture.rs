@@ -1,6 +1,6 @@
 //! The kernel on the sphere as a sum of few Gaussians of the straight distance.
 //!
-//! The kernel is a Gaussian of the arc, but the lattice knows only chords. A few Gaussians of the chord with
+//! The kernel is a Gaussian of the arc, but the lattice computes Gaussians of the chord. A few Gaussians of the chord with
 //! variances around σ² add up to the Gaussian of the arc within the required error; the narrower σ, the fewer are needed. They are fitted
 //! by least squares, and the error of the fit is then bounded.
 
@@ -12,7 +12,7 @@ pub(crate) struct Mixture {
     pub(crate) parts: Vec<(f64, f64)>,
     /// Error as a multiple of the norm.
     pub(crate) miss: f64,
-    /// The largest arc, in radians, for which that is shown: half a turn, or so many σ that the kernel has vanished.
+    /// The largest arc, in radians, for which that is shown: half a turn, or [`FARTHEST`] σ.
     pub(crate) farthest: f64,
 }
 
@@ -22,7 +22,7 @@ const COUNTS: [usize; 4] = [3, 5, 7, 9];
 const SPREAD_PER_SIGMA: f64 = 1.2;
 /// And never farther from one than this. Chosen, not measured.
 const MOST_SPREAD: f64 = 0.25;
-/// Arcs beyond so many σ are bounded by their size alone: K is 2e-22 there.
+/// Arcs beyond this many σ are bounded by their size alone: K is 2e-22 there.
 const FARTHEST: f64 = 10.0;
 /// Pieces of one σ of arc: over each the norm changes by a third at most where it matters, up to 5 σ, and a polynomial of
 /// this degree follows the error within 1e-14.

@@ -95,7 +95,7 @@ impl Polynomial {
         product
     }
 
-    /// The Chebyshev polynomials of this one, as many as asked for.
+    /// The first Chebyshev polynomials of this polynomial.
     fn chebyshev(&self, count: usize) -> Vec<Self> {
         let mut one = Self::zero(count);
         one.0[0] = 1.0;

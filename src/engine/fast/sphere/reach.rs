@@ -20,14 +20,14 @@ pub(crate) struct SourceReach {
     cap: Cap,
     /// Largest squared chord from the centre: the chart is designed for no more.
     from_centre: f64,
-    /// The box around the targets. It leaves out much of what the cap, which is round, has beside them.
+    /// The box around the targets: it excludes much that the round cap includes.
     bounds: Bounds,
     /// Largest squared chord from there.
     from_bounds: f64,
 }
 
 impl SourceReach {
-    /// Around some targets within a cap: what is farther than the halo from the cap or from the box is so from each target.
+    /// For some targets within a cap. A source farther than the halo from the cap or from the box is so from each target.
     pub(super) fn new(targets: &KnownPlaces, cap: Cap, halo: f64) -> Self {
         let bounds = Bounds::around(targets.cloud, 3, &targets.places);
         let from_bounds = targets.farther(squared_chord(halo));

@@ -15,7 +15,7 @@ pub(crate) struct ChartWindows<'a> {
     pub(super) columns: &'a [&'a [f64]],
 }
 
-/// What some places need for their windows, place by place.
+/// The scales of some places, and what follows from them for their windows.
 struct Scales {
     /// α.
     scale_offsets: Vec<f64>,
