@@ -155,13 +155,9 @@ impl<D: Decay<A>, const A: usize, const K: usize> RowBuilder for Forest<D, A, K>
 
 impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
     fn plant(decay: D, scene: Arc<Scene>, truncation: Truncation) -> Self {
-        let tree = |(group, sources): (usize, &Range<usize>)| {
-            let places: Vec<[f64; K]> = sources.clone().map(|place| scene.layout.sources.place(place)).collect();
-            let tree = ImmutableKdTree::new_from_slice_parallel(&places);
-            (group, tree.expect("places are distinct and fewer than 2^32"))
-        };
-        let large = scene.layout.sources.groups.iter().enumerate().filter(|(_, sources)| sources.len() > SMALL);
-        let trees = large.map(tree).collect();
+        let groups = scene.layout.sources.groups.iter().enumerate();
+        let large = groups.filter(|(_, sources)| sources.len() > SMALL);
+        let trees = large.map(|(group, sources)| (group, tree_over(&scene, sources.clone()))).collect();
         let weights = (0..scene.layout.sources.groups.len()).map(|group| scene.group_mass(group)).collect();
         Self { decay, scene, truncation, trees, weights }
     }
@@ -293,6 +289,11 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         rows.exponent.push(-near.shift);
         rows.error.push(dropped + unseen + mass * limits.rounding_of(total / mass, near.shift));
     }
+}
+
+fn tree_over<const K: usize>(scene: &Scene, sources: Range<usize>) -> ImmutableKdTree<f64, K> {
+    let places: Vec<[f64; K]> = sources.map(|place| scene.layout.sources.place(place)).collect();
+    ImmutableKdTree::new_from_slice_parallel(&places).expect("places are distinct and fewer than 2^32")
 }
 
 fn squared_distance<const K: usize>(a: &[f64; K], b: &[f64; K]) -> f64 {

@@ -158,19 +158,16 @@ impl<D> DirectSums<'_, D> {
             .collect();
         let mut found = Vec::new();
         self.sum(&targets, scratch, &mut found);
-        // A target without any source has no error.
-        let missing = |floor: &MassFloor, shift: f64| match floor.log_mass {
-            f64::INFINITY => 0.0,
-            _ => self.weight * (shift - farthest).exp2(),
-        };
-        let sums = |(((&place, floor), target), found): (((&u32, &MassFloor), &DirectTarget<A>), &[f64])| TargetSums {
-            place,
-            sums: found[..self.columns.len()].to_vec(),
-            error: missing(floor, target.shift) + found[self.columns.len()],
-            exponent: -target.shift,
-        };
+        let mut sums = Vec::with_capacity(team.len());
         let found = found.chunks_exact(self.columns.len() + 1);
-        team.iter().zip(&scratch.floors).zip(&targets).zip(found).map(sums).collect()
+        for (((&place, floor), target), found) in team.iter().zip(&scratch.floors).zip(&targets).zip(found) {
+            // A target without any source has no error.
+            let has_sources = floor.log_mass < f64::INFINITY;
+            let missing = if has_sources { self.weight * (target.shift - farthest).exp2() } else { 0.0 };
+            let (found, error) = found.split_at(self.columns.len());
+            sums.push(TargetSums { place, sums: found.to_vec(), error: missing + error[0], exponent: -target.shift });
+        }
+        sums
     }
 
     fn target<const A: usize>(&self, place: u32, little: f64, shift: f64) -> DirectTarget<A> {

@@ -39,15 +39,15 @@ impl Bands {
         let height = PI / count;
         let suffices = |nodes: &usize| arcs.interpolation_error(*nodes, height, 1.0) <= share(*nodes, off);
         let nodes = (4..=MOST_NODES).find(suffices)?;
-        let patches = |band: u32| {
-            let cosine = largest_cosine(f64::from(band) * height - FRAC_PI_2, height);
-            let narrow = |patches: u32| {
+        let southern_edges = (0..count as u32).map(|band| f64::from(band) * height - FRAC_PI_2);
+        let cosines = southern_edges.map(|south| largest_cosine(south, height));
+        let patches = cosines.map(|cosine| {
+            fewest((TAU / height).ceil() as u32, |patches| {
                 let width = TAU / f64::from(patches);
                 cosine * width <= WIDEST * height && arcs.interpolation_error(nodes, width, cosine) <= share(nodes, off)
-            };
-            fewest((TAU / height).ceil() as u32, narrow)
-        };
-        Some(Self { height, patches: (0..count as u32).map(patches).collect(), nodes })
+            })
+        });
+        Some(Self { height, patches: patches.collect(), nodes })
     }
 
     /// The largest angle between two places of one patch.

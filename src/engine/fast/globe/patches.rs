@@ -1,5 +1,7 @@
 //! The patches of the sphere for one σ: their nodes, and the sums from nodes to nodes.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -92,18 +94,14 @@ impl GlobeLattice {
         let (from, to, nodes) = (self.nodes(sources), self.nodes(targets), self.nodes_of_a_patch());
         let moments: Vec<&[f64]> = moments.iter().map(Vec::as_slice).collect();
         let decay = Sphere { scale: 0.5 * std::f64::consts::LOG2_E / (self.sigma * self.sigma) };
-        let tile = |(patch, start): (usize, usize)| {
-            let first = patch * nodes + start;
-            let places: Vec<u32> = (first..first + LANES.min(nodes - start)).map(|node| node as u32).collect();
-            let runs = near[patch].iter().flat_map(|source| {
-                let (start, end) = (*source as usize * nodes, (*source as usize + 1) * nodes);
-                (start..end).step_by(RUN).map(move |start| start..end.min(start + RUN))
-            });
-            TargetTile::between(decay, &to, &from, 3, &places).sum(runs, &moments)
-        };
         let tiles: Vec<(usize, usize)> =
             (0..near.len()).flat_map(|patch| (0..nodes).step_by(LANES).map(move |start| (patch, start))).collect();
-        let sums: Vec<_> = tiles.par_iter().map(|which| tile(*which)).collect();
+        let sum_tile = |&(patch, start): &(usize, usize)| {
+            let first = (patch * nodes + start) as u32;
+            let places: Vec<u32> = (first..first + LANES.min(nodes - start) as u32).collect();
+            TargetTile::between(decay, &to, &from, 3, &places).sum(runs_of_nodes(&near[patch], nodes), &moments)
+        };
+        let sums: Vec<_> = tiles.par_iter().map(sum_tile).collect();
         let mut field = vec![0.0; near.len() * moments.len() * nodes];
         for ((patch, start), sums) in tiles.into_iter().zip(sums) {
             let patch = &mut field[patch * moments.len() * nodes..];
@@ -113,4 +111,12 @@ impl GlobeLattice {
         }
         field
     }
+}
+
+/// The nodes of some patches in runs for tiles.
+fn runs_of_nodes(patches: &[u32], nodes: usize) -> impl Iterator<Item = Range<usize>> {
+    patches.iter().flat_map(move |patch| {
+        let (start, end) = (*patch as usize * nodes, (*patch as usize + 1) * nodes);
+        (start..end).step_by(RUN).map(move |start| start..end.min(start + RUN))
+    })
 }

@@ -48,18 +48,24 @@ pub(super) fn pieces(laid: &LaidPlaces) -> Vec<(usize, Range<usize>)> {
 
 /// Sums of sources at the nodes of their patches: for each patch one column after the other.
 pub(super) fn spread(mesh: &GlobeLattice, sources: &Points) -> Vec<Vec<f64>> {
-    let spread_piece = |(patch, places): (usize, Range<usize>)| {
-        let order = &sources.laid.places[places.clone()];
-        let amounts = |column: &&[f64]| -> Vec<f64> { order.iter().map(|place| column[*place as usize]).collect() };
-        let amounts: Vec<Vec<f64>> = sources.columns.iter().map(amounts).collect();
-        (patch, spread_to_patch(&mesh.chebyshev, positions(sources.laid, places), &amounts))
-    };
-    let pieces: Vec<(usize, Vec<f64>)> = pieces(sources.laid).into_par_iter().map(spread_piece).collect();
+    let pieces: Vec<(usize, Vec<f64>)> = pieces(sources.laid)
+        .into_par_iter()
+        .map(|(patch, places)| {
+            let positions = positions(sources.laid, places.clone());
+            (patch, spread_to_patch(&mesh.chebyshev, positions, &amounts(sources, &places)))
+        })
+        .collect();
     let numbers = sources.columns.len() * mesh.nodes_of_a_patch();
     let of_patch = pieces.chunk_by(|a, b| a.0 == b.0);
     of_patch
         .map(|pieces| (0..numbers).map(|at| compensated(pieces.iter().map(|(_, sums)| sums[at]))).collect())
         .collect()
+}
+
+/// The columns of some sources, in the order in which they are laid.
+fn amounts(sources: &Points, places: &Range<usize>) -> Vec<Vec<f64>> {
+    let order = &sources.laid.places[places.clone()];
+    sources.columns.iter().map(|column| order.iter().map(|place| column[*place as usize]).collect()).collect()
 }
 
 /// The sums at targets: for each the columns.

@@ -53,6 +53,13 @@ struct MeshCost {
     patches: usize,
 }
 
+impl MeshCost {
+    /// What the mesh saves for the mass and one column of values.
+    fn saved(&self) -> f64 {
+        self.direct - self.nodes - 2.0 * self.places
+    }
+}
+
 impl SquareCounts {
     /// Of a sample of sources and of targets.
     pub(super) fn of(roles: [&KnownPlaces; 2], longest: f64) -> Self {
@@ -80,12 +87,8 @@ impl SquareCounts {
 
     /// The cheapest mesh, if it is cheaper than direct sums.
     pub(crate) fn cheapest(&self, sigma: f64, tolerance: f64) -> Option<GlobeLattice> {
-        let saved = |mesh: GlobeLattice| {
-            let cost = self.cost(&mesh)?;
-            // The mass and one column of values.
-            Some((cost.direct - cost.nodes - 2.0 * cost.places, mesh))
-        };
-        let best = self.meshes(sigma, tolerance).filter_map(saved).max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let saved = self.meshes(sigma, tolerance).filter_map(|mesh| Some((self.cost(&mesh)?.saved(), mesh)));
+        let best = saved.max_by(|a, b| a.0.total_cmp(&b.0))?;
         (best.0 > 0.0).then_some(best.1)
     }
 

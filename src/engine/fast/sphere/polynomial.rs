@@ -27,8 +27,8 @@ impl ChebyshevSeries {
 
     /// Of degree below `count` in each variable.
     pub(super) fn of(count: usize, value: impl Fn(f64, f64) -> f64) -> Self {
-        let node = |k: usize| chebyshev_node(k, count);
-        let values: Vec<f64> = (0..count * count).map(|at| value(node(at / count), node(at % count))).collect();
+        let nodes: Vec<f64> = (0..count).map(|k| chebyshev_node(k, count)).collect();
+        let values: Vec<f64> = (0..count * count).map(|at| value(nodes[at / count], nodes[at % count])).collect();
         Self { count, coefficients: cosine_transform(count, &cosine_transform(count, &values)) }
     }
 
