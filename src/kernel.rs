@@ -1,19 +1,19 @@
 //! The Gaussian kernel: two places to a decay `x = −log₂ K`, a decay to the kernel `K = 2^−x`.
 //!
-//! Everything here is straight-line arithmetic on one pair, inlined into loops over [`LANES`] pairs that the
-//! compiler turns into AVX-512, AVX2, NEON or plain code, whichever `pulp` finds at run time.
+//! Everything here is straight-line arithmetic on one pair, inlined into loops over [`LANES`] pairs. The compiler
+//! vectorises these for AVX-512, AVX2, NEON or plain code; `pulp` chooses at run time.
 
 use pulp::Simd;
 
 use crate::space::Metric;
 
-/// Pairs evaluated together: enough to hide the latency of a fused multiply-add on every CPU we know.
+/// Pairs evaluated together: two registers of AVX-512 or four of AVX2, to hide the latency of a fused multiply-add. Chosen, not measured.
 pub(crate) const LANES: usize = 16;
 
 /// One number for each of [`LANES`] pairs.
 pub(crate) type Lanes = [f64; LANES];
 
-/// From this decay on the kernel is nothing: 2^−1020 is the edge of the normal numbers.
+/// From this decay on the kernel is zero: 2^−1020 is near the smallest normal number, 2^−1022.
 pub(crate) const VANISHED: f64 = 1020.0;
 
 /// Relative error of one kernel value apart from that of its decay: the polynomial's 4.3e-17 and the
@@ -93,9 +93,9 @@ const ARC_HALF: [f64; 19] = [
     2.782_396_892_244_486,
 ];
 
-/// `2^−x` for x ≥ 0, to about one unit in the last place; nothing from [`VANISHED`] on, and for what is not a number.
+/// `2^−x` for x ≥ 0, to about one unit in the last place; zero from [`VANISHED`] on, and for NaN.
 ///
-/// Nothing rather than very little: numbers below the normal ones take a hundred times as long to add.
+/// Zero instead of subnormal numbers, which take much longer to add.
 #[inline(always)]
 pub(crate) fn exp2_minus<S: Simd>(x: f64) -> f64 {
     /// Adding 1.5·2⁵² leaves the nearest integer in the low bits.
@@ -107,13 +107,13 @@ pub(crate) fn exp2_minus<S: Simd>(x: f64) -> f64 {
     if x < VANISHED { power } else { 0.0 }
 }
 
-/// A metric as the inner loops see it: places with `A` axes, and how the kernel decays between them.
+/// A metric for the inner loops: places with `A` axes, and the decay of the kernel between them.
 pub(crate) trait Decay<const A: usize>: Copy + Send + Sync + 'static {
     /// `−log₂ K` between each of some places and one place.
     fn lanes<S: Simd, const L: usize>(self, many: &[[f64; L]; A], one: &[f64; A]) -> [f64; L];
 
-    /// The square of the straight distance below which the decay stays at or under `decay`: no place
-    /// farther than that in the first three axes can have a smaller one.
+    /// The square of the straight distance up to which the decay can be at or under `decay`: no place
+    /// farther than that in the first three axes has a smaller one.
     fn squared_reach(self, decay: f64) -> f64;
 
     /// A lower bound of the decay at this squared straight distance.
@@ -204,8 +204,8 @@ impl Decay<6> for Sphere {
             let half_angle = std::f64::consts::FRAC_PI_2 - quarter_square.sqrt();
             let beyond = half_angle * half_angle;
             let far = if near { quarter_square } else { beyond };
-            // As above where that does, so that a pair has one decay whatever the other lanes hold: of a decay of 10²⁰ even
-            // the last digit is more than the kernel can bear.
+            // As above within 20°, so that the decay of a pair does not depend on the other lanes: for a decay of 10²⁰ even a
+            // difference in the last digit would change the kernel.
             let within = haversine[l] * horner::<S, 8>(&ARC_NEAR, haversine[l]);
             decay[l] = 4.0 * self.scale * (if haversine[l] <= NEAR { within } else { far });
         }
@@ -225,7 +225,7 @@ impl Decay<6> for Sphere {
     }
 }
 
-/// [`Sphere`] for a kernel that vanishes within a few degrees, where it need not be right to the last digit: without low parts, and with
+/// [`Sphere`] for a kernel that vanishes within a few degrees and may have a small relative error: without low parts, and with
 /// a short series of the arc. A pair takes two thirds of the operations.
 #[derive(Clone, Copy)]
 pub(crate) struct ShortArcs {
@@ -236,10 +236,10 @@ impl ShortArcs {
     /// arcsin²(√m) / m as far as it goes, and a little more than the next term: the terms after it are smaller, each by m at least.
     const SERIES: [f64; 4] = [1.0, 1.0 / 3.0, 8.0 / 45.0, 4.0 / 35.0];
     const NEXT: f64 = 0.09;
-    /// How far the difference of two high parts is from that of the places: half a unit in the last place for each, on three axes.
+    /// Error of the difference of two high parts: half a unit in the last place for each, on three axes.
     const PLACE: f64 = 2e-16;
 
-    /// If kernels are right to this relative error.
+    /// This arithmetic, if its kernels have at most this relative error.
     fn within(scale: f64, off: f64) -> Option<Self> {
         let arcs = Self { scale };
         (Self::largest_haversine(scale) < 0.1 && arcs.off() <= off).then_some(arcs)
@@ -298,7 +298,7 @@ pub(crate) fn with_decay<W: WithDecay>(metric: Metric, scale: f64, work: W) -> W
     }
 }
 
-/// The same with arithmetic that may be off by so much, if that is cheaper. It holds only for kernels that have not vanished.
+/// The same with cheaper arithmetic, if there is one within this relative error. The error holds only for kernels that have not vanished.
 pub(crate) fn with_decay_within<W: WithDecay>(metric: Metric, scale: f64, off: f64, work: W) -> W::Output {
     match ShortArcs::within(scale, off) {
         Some(arcs) if metric == Metric::Sphere => work.run::<_, 3, 3>(arcs),

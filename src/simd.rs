@@ -1,8 +1,8 @@
 //! The instruction set that inner loops run on: the best that the CPU has, or a lesser one on request.
 //!
-//! Every inner loop is compiled for each of them; [`arch`] is where one is chosen. The environment variable `GEOSMOOTH_SIMD`
-//! asks for `avx2` or `plain` instead of the best, so that tests and benchmarks see on one machine what other machines
-//! would do. Results differ in their last digits, as sums are rounded elsewhere; every bound holds on each.
+//! Every inner loop is compiled for each of them; [`arch`] chooses one. The environment variable `GEOSMOOTH_SIMD`
+//! asks for `avx2` or `plain` instead of the best, so that tests and benchmarks on one machine cover other machines.
+//! Results differ in their last digits, because fused operations round less often; every bound holds on each.
 
 use std::sync::OnceLock;
 
@@ -11,7 +11,7 @@ use pulp::Arch;
 /// The name of the environment variable.
 const VARIABLE: &str = "GEOSMOOTH_SIMD";
 
-/// The instruction set to run on; the environment is looked at once.
+/// The instruction set to run on; the environment is read once.
 #[inline]
 pub(crate) fn arch() -> Arch {
     static CHOSEN: OnceLock<Arch> = OnceLock::new();
@@ -38,5 +38,25 @@ mod tests {
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         assert!(!matches!(at_most(Some("avx2")), Arch::V4(_)));
         assert_eq!(std::mem::discriminant(&at_most(None)), std::mem::discriminant(&Arch::new()));
+    }
+
+    /// The unit tests of kernel and engines, in a process that may use no better instruction set.
+    fn run_again(instruction_set: &str) {
+        let tests = std::env::current_exe().expect("this test has a file");
+        let mut run = std::process::Command::new(tests);
+        let run = run.args(["engine::", "kernel::"]).env(VARIABLE, instruction_set).output().expect("it runs");
+        let report = String::from_utf8_lossy(&run.stdout);
+        assert!(run.status.success(), "with {instruction_set} at most:\n{report}");
+        assert!(report.contains("test engine::fast::tests::"), "{report}");
+    }
+
+    #[test]
+    fn engines_are_certified_without_avx512() {
+        run_again("avx2");
+    }
+
+    #[test]
+    fn engines_are_certified_without_avx2() {
+        run_again("plain");
     }
 }

@@ -1,15 +1,15 @@
-//! The automatic choice: a pure function of counts, so that the same request always takes the same way.
+//! The automatic choice: a pure function of counts, so that equal requests always take the same engine.
 
-use super::EngineKind;
+use super::kind::EngineKind;
 
-/// What the choice is made from.
+/// What the choice depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Counts {
     /// Distinct target places.
     pub targets: u64,
     /// Distinct source places.
     pub sources: u64,
-    /// Whether the kernel is to be cut at a fixed number of σ, which only a weight matrix does.
+    /// Whether the kernel is to be cut at a fixed number of σ, which only the sparse engine does.
     pub cutoff: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Boxes around places, and how far apart they are.
+//! Boxes around places, and their distances.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,9 +15,9 @@ impl Bounds {
     pub(super) fn around(cloud: &Cloud, dimensions: usize, places: &(impl Iterator<Item = usize> + Clone)) -> Self {
         let mut bounds = Self { low: [0.0; 3], high: [0.0; 3] };
         for k in 0..dimensions {
-            let axis = || places.clone().map(|place| cloud.axes[k][place]);
-            bounds.low[k] = axis().fold(f64::INFINITY, f64::min);
-            bounds.high[k] = axis().fold(f64::NEG_INFINITY, f64::max);
+            let axis = places.clone().map(|place| cloud.axes[k][place]);
+            bounds.low[k] = axis.clone().fold(f64::INFINITY, f64::min);
+            bounds.high[k] = axis.fold(f64::NEG_INFINITY, f64::max);
         }
         bounds
     }
@@ -30,7 +30,6 @@ impl Bounds {
 
     #[inline]
     pub(super) fn squared_distance(&self, other: &Self) -> f64 {
-        let gap = |k: usize| (self.low[k] - other.high[k]).max(other.low[k] - self.high[k]).max(0.0);
-        (0..3).map(|k| gap(k) * gap(k)).sum()
+        (0..3).map(|k| (self.low[k] - other.high[k]).max(other.low[k] - self.high[k]).max(0.0).powi(2)).sum()
     }
 }

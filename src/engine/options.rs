@@ -1,8 +1,14 @@
-//! What is asked of an engine: which one, how accurate, within how much memory.
+//! What the caller asks of an engine, and the one place that turns a name into an engine.
 
 use std::sync::Arc;
 
-use super::{Choice, Counts, Engine, EngineKind, Exact, Fast, Plan, Progress, Sparse, Truncation, choose};
+use super::auto::{Choice, Counts, choose};
+use super::exact::Exact;
+use super::fast::Fast;
+use super::kind::EngineKind;
+use super::plan::{Engine, Plan, Progress};
+use super::sparse::Sparse;
+use super::truncation::Truncation;
 use crate::error::{Error, plain};
 use crate::scene::{RowCounts, Scene};
 use crate::space::Metric;
@@ -31,7 +37,7 @@ impl EngineOptions {
     /// The tolerance unless another is asked for: a millionth of the range of the values.
     pub const DEFAULT_TOLERANCE: f64 = 1e-6;
 
-    /// The smallest tolerance that rounding leaves room for, with a margin of five.
+    /// The smallest tolerance that any engine takes: what rounding leaves room for in 64-bit numbers, with a margin of five.
     pub const SMALLEST_TOLERANCE: f64 = 1e-12;
 
     /// Another engine.
@@ -54,7 +60,7 @@ impl EngineOptions {
         Ok(self)
     }
 
-    /// Cuts the kernel at so many σ instead of by tolerance; the certificate then says what that cost.
+    /// Cuts the kernel at a fixed number of σ instead of by tolerance; the certificate reports the error.
     ///
     /// # Errors
     /// If it is not positive, or so large that the kernel vanishes before it.
@@ -77,12 +83,13 @@ impl EngineOptions {
         self
     }
 
-    /// Bytes that an engine may take; all there are if nothing was said.
+    /// Bytes that an engine may take; `u64::MAX` without a limit.
     pub(crate) fn memory(&self) -> u64 {
         self.memory_limit.unwrap_or(u64::MAX)
     }
 
-    /// The same with the memory that is left beside bytes that stay. Bytes that come before the plan must only fit.
+    /// The same options with the memory that is left besides bytes that stay for the whole run. Bytes that are freed before the plan must
+    /// fit, too.
     pub(crate) fn beside(self, stays: u64, before: u64, what: impl FnOnce() -> String) -> Result<Self, Error> {
         let (need, limit) = (stays.saturating_add(before), self.memory());
         if need > limit {
@@ -100,7 +107,7 @@ impl EngineOptions {
         self
     }
 
-    /// Bytes that a plan over so many rows usually takes, before anything is known of where they are.
+    /// Bytes that a plan over this many rows usually takes, before their places are known.
     pub(crate) fn usual_need(&self, rows: &RowCounts, metric: Metric) -> u64 {
         match self.engine {
             EngineKind::Fast | EngineKind::Auto => Fast::usual_need(rows, metric),
@@ -108,7 +115,7 @@ impl EngineOptions {
         }
     }
 
-    /// The tolerance; where the kernel is cut by hand instead, that which would have been asked for by default.
+    /// The tolerance; the default one where the kernel is cut at a fixed number of σ.
     pub(crate) fn accuracy(&self) -> f64 {
         match self.truncation {
             Truncation::Tolerance(tolerance) => tolerance,
@@ -116,12 +123,12 @@ impl EngineOptions {
         }
     }
 
-    /// Whether the kernel is cut by hand.
+    /// Whether the kernel is cut at a fixed number of σ.
     pub(crate) fn has_cutoff(&self) -> bool {
         matches!(self.truncation, Truncation::Cutoff(_))
     }
 
-    /// The same with a tolerance so many times as large, as far as 64-bit numbers allow; a cutoff stays as it is.
+    /// The same with the tolerance times `share`, within what 64-bit numbers allow; a cutoff stays as it is.
     pub(crate) fn with_share(mut self, share: f64) -> Self {
         if let Truncation::Tolerance(tolerance) = &mut self.truncation {
             *tolerance = (*tolerance * share).clamp(Self::SMALLEST_TOLERANCE, 1.0);
@@ -129,7 +136,7 @@ impl EngineOptions {
         self
     }
 
-    /// The same with a tolerance that is not below this; a cutoff stays as it is.
+    /// The same with a tolerance of at least this; a cutoff stays as it is.
     pub(crate) fn with_tolerance_of_at_least(mut self, least: f64) -> Self {
         if let Truncation::Tolerance(tolerance) = &mut self.truncation {
             *tolerance = tolerance.max(least);
@@ -137,7 +144,7 @@ impl EngineOptions {
         self
     }
 
-    /// The same with this engine where the choice is ours.
+    /// The same with this engine where the choice was automatic.
     pub(crate) fn prefer(mut self, engine: EngineKind) -> Self {
         if self.engine == EngineKind::Auto {
             self.engine = engine;
@@ -145,7 +152,7 @@ impl EngineOptions {
         self
     }
 
-    /// The same with at least this accuracy: with all pairs where no approximation can keep it; a cutoff stays as it is.
+    /// The same with at least this accuracy, by all pairs where no approximation can keep it; a cutoff stays as it is.
     pub(crate) fn as_accurate_as(mut self, needed: f64) -> Self {
         if let Truncation::Tolerance(tolerance) = &mut self.truncation {
             if needed < Self::SMALLEST_TOLERANCE {
@@ -156,7 +163,7 @@ impl EngineOptions {
         self
     }
 
-    /// Lets the engine plan for a scene, and says which it was.
+    /// Plans for a scene; gives the engine that was chosen, too.
     pub(crate) fn plan(&self, scene: Arc<Scene>, progress: &dyn Progress) -> Result<(Choice, Box<dyn Plan>), Error> {
         let choice = match self.engine {
             EngineKind::Auto => choose(&Counts {

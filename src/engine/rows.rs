@@ -1,6 +1,6 @@
 //! From the sums of places to the sums of rows: several rows may share a place, and leave-one-out differs between them.
 
-use super::Sums;
+use super::sums::Sums;
 use crate::scene::{Own, Scene};
 
 /// The sums at one target row; the true ones are those here times `2^exponent`.
@@ -12,7 +12,7 @@ pub(crate) struct RowSums {
     pub(crate) exponent: f64,
 }
 
-/// One column of values, as leave-one-out needs it: which it is, its sums at the source places, the row's own value.
+/// One column of values for leave-one-out: its number, its sums at the source places, the value of the row itself.
 pub(crate) type OwnValue<'a> = (usize, &'a [f64], f64);
 
 impl RowSums {
@@ -26,7 +26,7 @@ impl RowSums {
         }
     }
 
-    /// The sums of one row: those of its place, and for leave-one-out what else is at its own place.
+    /// The sums of one row: those of its place, and under leave-one-out also those of other rows at its own place.
     pub(crate) fn of(scene: &Scene, row: usize, sums: &Sums, column: Option<OwnValue>) -> Self {
         let place = scene.layout.target_of_row[row] as usize;
         let at_place = Self::at(place, sums, column.map(|(k, _, _)| k));
@@ -38,7 +38,7 @@ impl RowSums {
             return at_place;
         }
         let own_weight = scene.parts[0].0;
-        // The row's own weight may have swallowed that of the others, but they are there.
+        // The difference may round to zero, but the others have at least the least weight.
         let least = scene.parts.iter().map(|(weight, _)| *weight).fold(f64::INFINITY, f64::min);
         let others = (scene.mass[home] - own_weight).max(least);
         let scale = at_place.exponent.exp2();

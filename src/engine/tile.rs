@@ -1,7 +1,7 @@
 //! Sixteen targets against runs of sources: the direct sum that the engine of all pairs is made of.
 //!
 //! Inside a run sums are plain, across runs they are compensated, so the rounding error is that of [`RUN`]
-//! additions however many sources there are.
+//! additions for any number of sources.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::space::two_sum;
 /// Most sources in a run: its kernel values for one tile (16 KiB) stay in the first-level cache.
 pub(super) const RUN: usize = 128;
 
-/// Up to sixteen targets and all that they need.
+/// Up to sixteen targets with their coordinates, and what they leave out.
 pub(super) struct TargetTile<'a, D, const A: usize> {
     pub(super) decay: D,
     pub(super) bounds: Bounds,
@@ -39,7 +39,7 @@ impl<'a, D: Decay<A>, const A: usize> TargetTile<'a, D, A> {
         }
     }
 
-    /// The same for any places, none of which leaves a source out.
+    /// A tile of any places, without sources to leave out.
     pub(super) fn between(decay: D, targets: &Cloud, sources: &'a Cloud, dimensions: usize, places: &[u32]) -> Self {
         let all = places.iter().map(|&place| place as usize);
         let bounds = Bounds::around(targets, dimensions, &all);

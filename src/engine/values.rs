@@ -1,4 +1,4 @@
-//! Kernel values themselves, for what factors a matrix rather than sums over it.
+//! Kernel values themselves, for code that factors a kernel matrix instead of summing over it.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::kernel::{Decay, LANES, Lanes, VANISHED, WithDecay, exp2_minus, with_d
 use crate::scene::{Cloud, Scene};
 use crate::simd::arch;
 
-/// The kernel between a target place and each source place, whatever their weights; 0 in other groups.
+/// The kernel between a target place and each source place, without weights; 0 in other groups.
 pub(crate) fn kernel_values(scene: &Scene, target: usize) -> Vec<f64> {
     let groups = &scene.layout.targets.groups;
     let group = groups.iter().position(|group| group.contains(&target));

@@ -66,7 +66,7 @@ impl Curve {
 
     /// The position along the curve of the smallest cube that holds a place: the bits of its cube indices, interleaved.
     #[inline]
-    pub(super) fn key<const A: usize>(&self, place: &[f64; A]) -> u64 {
+    pub(crate) fn key<const A: usize>(&self, place: &[f64; A]) -> u64 {
         match self.dimensions {
             1 => self.smallest_cube(0, place),
             2 => spread_by_two(self.smallest_cube(0, place)) << 1 | spread_by_two(self.smallest_cube(1, place)),

@@ -52,10 +52,12 @@ fn exact_is_right_to_the_last_digits() {
 }
 
 #[test]
-fn sparse_keeps_its_tolerance() {
-    for case in &cases() {
-        let (error, excess) = errors(case, EngineKind::Sparse);
-        assert!(error <= 1e-6, "{}: {error:e} of the range", case.name);
-        assert!(excess <= 0.0, "{}: beyond its certificate by {excess:e}", case.name);
+fn sparse_and_fast_keep_their_tolerance() {
+    for engine in [EngineKind::Sparse, EngineKind::Fast] {
+        for case in &cases() {
+            let (error, excess) = errors(case, engine);
+            assert!(error <= 1e-6, "{engine}, {}: {error:e} of the range", case.name);
+            assert!(excess <= 0.0, "{engine}, {}: beyond its certificate by {excess:e}", case.name);
+        }
     }
 }

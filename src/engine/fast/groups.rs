@@ -1,5 +1,5 @@
-//! The groups of a scene. What large ones need is kept; what small ones need is made whenever they are summed, so that a
-//! million groups of a row each take no more memory than one of a million rows.
+//! The groups of a scene. Plans of large groups are kept. Plans of small ones are made whenever they are summed, so that a
+//! million groups of one row take no more memory than one group of a million rows.
 
 use rayon::prelude::*;
 
@@ -27,12 +27,12 @@ impl Groups {
         }
     }
 
-    /// What is kept, by the number of the group.
+    /// The plans that are kept, with the numbers of their groups.
     pub(super) fn kept(&self) -> &[(usize, GroupPlan)] {
         &self.large
     }
 
-    /// A group, which is made if it is a small one.
+    /// The plan of a group; that of a small one is made here.
     pub(super) fn of<'a>(&'a self, scene: &Scene, group: usize, made: &'a mut Option<GroupPlan>) -> &'a GroupPlan {
         match self.large.binary_search_by_key(&group, |(large, _)| *large) {
             Ok(at) => &self.large[at].1,

@@ -1,63 +1,42 @@
-//! How much memory sums take beyond the scene: counted from the blocks of the lattices before their nodes are there.
+//! How much memory sums take besides the scene: counted from the blocks of the lattices before their nodes exist.
 
-use super::group::AnyLattice;
 use super::groups::Groups;
-use super::sphere::Chart;
+use super::sphere::BYTES_OF_PLACE;
 use crate::error::Error;
 use crate::scene::RowCounts;
 use crate::space::Metric;
 
-/// Bytes of the trees for each source: a box of 56 bytes and a range of 8 for sixteen, boxes around those, and all once more for
-/// what is thin.
+/// Bytes of the trees for each source: a box of 56 bytes and a range of 8 for sixteen sources, boxes around those, and all once more for
+/// sources in thin blocks.
 const TREES: u64 = 10;
-/// Bytes of a place on a chart: where it is, which it is, and its rank there.
-const ON_CHART: u64 = 28;
-/// The same while it is sorted: on each thread one chart at a time.
-const WHILE_SORTED: u64 = 28;
-/// Bytes of a place in a patch: where it is, which it is, and the same once more while it is sorted.
-const ON_GLOBE: u64 = 72;
-/// Bytes of a target beside its sums: tasks, and rows that are summed again.
+/// Bytes of a target besides its sums: tasks, and rows that are summed again.
 const AT_TARGET: u64 = 16;
 /// Times that a source is on a chart: charts overlap (1.1 to 1.3 at 2M + 2M rows, σ = 500 m to 20 km, 2026-11-18).
 const USUAL_CHARTS: f64 = 1.2;
 
-/// Bytes that sums over so many rows usually take beyond the scene, before it is known where they are.
+/// Bytes that sums over this many rows usually take besides the scene, before their places are known.
 pub(super) fn usual_need(rows: &RowCounts, metric: Metric) -> u64 {
-    let charts = if metric == Metric::Sphere { (rows.targets + rows.sources) * ON_CHART } else { 0 };
+    let charts = if metric == Metric::Sphere { (rows.targets + rows.sources) * BYTES_OF_PLACE } else { 0 };
     rows.sources * TREES + rows.targets * AT_TARGET + (USUAL_CHARTS * charts as f64) as u64
 }
 
 /// What sums need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MemoryNeed {
-    /// However many columns there are.
+    /// For any number of columns.
     pub(super) fixed: u64,
-    /// For each column at once, the mass being one.
+    /// For each column that is summed at once, the mass being one.
     pub(super) column: u64,
 }
 
 impl MemoryNeed {
-    /// Lattices are worked on one after the other, so that the largest counts; charts stay.
+    /// Groups are worked on one after the other, so that the largest lattice counts; laid places stay.
     pub(super) fn of(groups: &Groups, sources: usize, targets: usize) -> Self {
         let dense = groups.kept().iter().filter_map(|(_, split)| split.dense.as_ref());
-        let lattices = dense.map(|dense| &dense.lattice);
         let mut need = Self { fixed: sources as u64 * TREES + targets as u64 * AT_TARGET, column: 0 };
-        for lattice in lattices {
-            match lattice {
-                AnyLattice::Plane(_, grid) => need.column = need.column.max(grid.bytes()),
-                AnyLattice::Sphere(atlas) => {
-                    let mut places: Vec<u64> = atlas.charts.iter().map(|chart| chart.places() as u64).collect();
-                    places.sort_unstable_by(|a, b| b.cmp(a));
-                    let sorted_at_once = places.iter().take(rayon::current_num_threads()).sum::<u64>();
-                    need.fixed += places.iter().sum::<u64>() * ON_CHART + sorted_at_once * WHILE_SORTED;
-                    let columns = atlas.charts.iter().map(Chart::bytes);
-                    need.column = columns.fold(need.column, u64::max);
-                }
-                AnyLattice::Globe(globe) => {
-                    need.fixed += globe.places() as u64 * ON_GLOBE;
-                    need.column = need.column.max(globe.bytes());
-                }
-            }
+        for dense in dense {
+            need.fixed += dense.laid.bytes_kept();
+            need.column = need.column.max(dense.laid.bytes_of_column());
         }
         need
     }

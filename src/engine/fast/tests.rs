@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::Fast;
-use super::group::{AnyLattice, GroupPlan};
+use super::any_lattice::AnyLattice;
+use super::engine::Fast;
+use super::group::GroupPlan;
 use crate::engine::{Engine, Exact};
 use crate::points::Places;
 use crate::scene::{Own, Scene};
@@ -71,10 +72,10 @@ fn check(scene: Scene, what: &str) -> (usize, f64) {
         }
     }
     let charts = (0..scene.layout.sources.groups.len()).map(|group| {
-        match GroupPlan::new(&scene, group, 1e-6).dense.map(|dense| dense.lattice) {
-            Some(AnyLattice::Sphere(atlas)) => atlas.charts.len(),
-            _ => 0,
-        }
+        let dense = GroupPlan::new(&scene, group, 1e-6).dense;
+        dense
+            .filter(|dense| matches!(dense.laid.lattice, AnyLattice::Sphere(_)))
+            .map_or(0, |dense| dense.laid.sheets.len())
     });
     (charts.min().unwrap(), used)
 }

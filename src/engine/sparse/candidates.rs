@@ -1,23 +1,24 @@
-//! The sources near a tile, narrowed down and weighed for one target at a time, and how many of them the tolerance lets go.
+//! The sources near a tile, selected and weighted for one target at a time, and how many of them the tolerance lets drop.
 
 use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::super::matrix::RowBlock;
-use super::super::rounding::sum;
-use super::forest::Limits;
+use super::limits::Limits;
+use crate::engine::decays::find_decays;
+use crate::engine::matrix::RowBlock;
+use crate::engine::rounding::sum;
 use crate::kernel::{Decay, LANES, Lanes, exp2_minus};
 use crate::scene::Scene;
 use crate::simd::arch;
 
-/// Neighbours below this part of the way to the farthest decay are never dropped.
+/// Neighbours below this part of the way to the farthest decay are never dropped. Chosen, not measured.
 const KEPT_FRACTION: f64 = 0.4;
-/// How often the rest of the way is halved to find how far the row must reach: to about one unit of decay, a twentieth of a
-/// usual row.
+/// How often the rest of the way is halved to find where the row can be cut: to about one unit of decay, a twentieth of a usual row.
+/// Chosen, not measured.
 const HALVINGS: i32 = 5;
 
-/// The sources near a tile, and those among them near the target at hand. Reused from tile to tile.
+/// The sources near a tile, and those among them near the current target. Reused from tile to tile.
 #[derive(Default)]
 pub(super) struct Candidates<const A: usize> {
     pub(super) sources: Vec<u32>,
@@ -35,7 +36,7 @@ pub(super) struct Neighbours {
     sources: Vec<u32>,
     decays: Vec<f64>,
     mass: Vec<f64>,
-    /// Mass times kernel, but for a power of two.
+    /// Mass times kernel, apart from a power of two.
     weights: Vec<f64>,
     /// Subtracted from every decay so that far rows do not underflow; a whole number.
     pub(super) shift: f64,
@@ -59,7 +60,7 @@ impl<const A: usize> Candidates<A> {
         self.near.make_room(self.sources.len());
     }
 
-    /// The candidates within reach of one target, weighed; `left_out` is not among them.
+    /// The candidates within reach of one target with their weights; `left_out` is not among them.
     pub(super) fn near<D: Decay<A>>(
         &mut self,
         decay: D,
@@ -67,7 +68,7 @@ impl<const A: usize> Candidates<A> {
         limits: &Limits,
         left_out: u32,
     ) -> &mut Neighbours {
-        arch().dispatch(CandidateDecays { decay, one, many: &self.lanes, out: &mut self.decays });
+        find_decays(decay, one, &self.lanes, &mut self.decays);
         let near = &mut self.near;
         let candidates = self.sources.iter().zip(self.decays.as_flattened()).zip(&self.mass);
         let mut count = 0;
@@ -80,11 +81,11 @@ impl<const A: usize> Candidates<A> {
         }
         near.count = count;
         let whole = near.count.next_multiple_of(LANES);
-        // What spare lanes hold weighs nothing.
+        // Spare lanes have no weight.
         near.mass[near.count..whole].fill(0.0);
         near.shift = limits.shift;
         if limits.shift > 0.0 {
-            // The tree knows high parts only: its nearest source may not be the nearest, by far if decays are very large.
+            // The tree has high parts of coordinates only: where decays are very large, another source may be much nearer.
             let nearest = near.decays[..near.count].iter().copied().fold(limits.shift, f64::min).floor();
             near.decays[near.count..whole].fill(nearest);
             near.shift = nearest;
@@ -96,7 +97,7 @@ impl<const A: usize> Candidates<A> {
 }
 
 impl Neighbours {
-    /// Makes room for so many and the spare lanes behind them.
+    /// Makes room for this many, and for spare lanes behind them.
     fn make_room(&mut self, count: usize) {
         let whole = count.next_multiple_of(LANES);
         if self.sources.len() < whole {
@@ -107,13 +108,12 @@ impl Neighbours {
         }
     }
 
-    /// Total weight of the sources, whatever the kernel makes of them.
+    /// Total weight of the sources, without the kernel.
     pub(super) fn mass(&self) -> f64 {
         sum(&self.mass[..self.count])
     }
 
-    /// A small decay beyond which everything can go while the certificate stays within the tolerance, and the mass that
-    /// goes.
+    /// A small decay beyond which everything can be dropped while the certificate stays within the tolerance, and the dropped mass.
     pub(super) fn cheapest_cut(&self, limits: &Limits, tolerance: f64, unseen: f64) -> (f64, f64) {
         let whole = self.count.next_multiple_of(LANES);
         let (decays, weights) = (&self.decays[..whole], &self.weights[..whole]);
@@ -122,7 +122,7 @@ impl Neighbours {
         arch().dispatch(CheapestCut { farthest: limits.farthest, way, budget, decays, weights })
     }
 
-    /// Appends the sources up to the cut to the block; gives their range. The others are forgotten.
+    /// Appends the sources up to the cut to the block; gives their range. The others are dropped.
     pub(super) fn keep_within(&mut self, cut: f64, block: &mut RowBlock) -> Range<usize> {
         let mut kept = 0;
         for at in 0..self.count {
@@ -135,25 +135,6 @@ impl Neighbours {
         block.columns.extend_from_slice(&self.sources[..kept]);
         block.weights.extend_from_slice(&self.weights[..kept]);
         start..start + kept
-    }
-}
-
-/// Decays of many places against one.
-pub(super) struct CandidateDecays<'a, D, const A: usize> {
-    pub(super) decay: D,
-    pub(super) one: &'a [f64; A],
-    pub(super) many: &'a [[Lanes; A]],
-    pub(super) out: &'a mut [Lanes],
-}
-
-impl<D: Decay<A>, const A: usize> WithSimd for CandidateDecays<'_, D, A> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for (many, decays) in self.many.iter().zip(self.out) {
-            *decays = self.decay.lanes::<S, LANES>(many, self.one);
-        }
     }
 }
 
@@ -179,7 +160,7 @@ impl WithSimd for CandidateWeights<'_> {
     }
 }
 
-/// The cheapest cut: half of the way is left out if what lies there may go, then half of the rest, and so on.
+/// The cheapest cut by bisection: half of the way is dropped if the budget allows, then half of the rest, and so on.
 struct CheapestCut<'a> {
     farthest: f64,
     way: f64,

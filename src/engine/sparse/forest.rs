@@ -7,25 +7,26 @@ use std::sync::Arc;
 use kiddo::{ImmutableKdTree, SquaredEuclidean};
 use rayon::prelude::*;
 
-use super::super::matrix::{CHUNK, RowBlock};
-use super::super::rounding::{rounding_error, sum};
-use super::Truncation;
-use super::candidates::{CandidateDecays, Candidates, Neighbours};
+use super::candidates::{Candidates, Neighbours};
+use super::limits::Limits;
+use crate::engine::decays::find_decays;
+use crate::engine::matrix::{CHUNK, RowBlock};
+use crate::engine::rounding::{rounding_error, sum};
+use crate::engine::truncation::Truncation;
 use crate::kernel::{Decay, LANES, VANISHED, WithDecay, with_decay};
 use crate::scene::{NOWHERE, Own, Scene};
-use crate::simd::arch;
 use crate::space::compensated;
 
-/// Most targets in a tile: more would not make the one query of the tree noticeably cheaper.
+/// Most targets in a tile: more would not make the one query of the tree noticeably cheaper. Chosen, not measured.
 const TILE: usize = 128;
 /// A tile is at most this part of the reach across, so that its targets share most of their candidates. Between 0.25 and 1.2
 /// the time hardly changes (304k + 304k rows, σ = 0.001° and 0.003°, 2026-11-16).
 const TILE_PER_REACH: f64 = 0.5;
-/// Entries that a block of rows has room for at first; what is left over goes back when it is done. Without this arrays are
-/// copied as they grow, and end with memory that was cleared for nothing.
+/// Entries that a block of rows has room for at first; unused memory is released when it is done. Without this, arrays are copied as they
+/// grow. Chosen, not measured.
 const ROOM: usize = 1 << 17;
-/// Tiles looked at to estimate the size of the matrix, and entries in each of them, about, beyond those of one row. With whole
-/// tiles, the refusal of 1M rows that all touch each other took 42 s and made 1.5 GB for a tile (issue 15).
+/// Tiles that are computed to estimate the size of the matrix, and about how many entries in each, beyond those of one row. With whole
+/// tiles, the refusal of 1M rows that all touch each other took 42 s and 1.5 GB for a tile (issue 15).
 const SAMPLED_TILES: usize = 64;
 const SAMPLED_ENTRIES: usize = 100_000;
 
@@ -44,7 +45,7 @@ pub(super) struct MatrixRows {
     pub(super) exponent: Vec<f64>,
 }
 
-/// Rows of the matrix on request, whatever the metric.
+/// Rows of the matrix on request, for any metric.
 pub(super) trait RowBuilder: Send + Sync {
     /// Cuts the targets into runs that share a query.
     fn tiles(&self) -> Vec<QueryTile>;
@@ -53,7 +54,7 @@ pub(super) trait RowBuilder: Send + Sync {
     fn rows(&self, tiles: &[QueryTile]) -> MatrixRows;
 }
 
-/// Plants the trees for a scene.
+/// Builds the trees for a scene.
 pub(super) fn plant(scene: Arc<Scene>, truncation: Truncation) -> Box<dyn RowBuilder> {
     with_decay(scene.layout.metric, scene.scale, PlantTrees { scene, truncation })
 }
@@ -64,7 +65,7 @@ pub(super) fn estimate(forest: &dyn RowBuilder, tiles: &[QueryTile]) -> u64 {
     let step = tiles.len().div_ceil(SAMPLED_TILES).max(1);
     let sample: Vec<&QueryTile> = tiles.iter().step_by(step).collect();
     let sampled: usize = sample.iter().map(|tile| tile.targets.len()).sum();
-    // In one order, so that the same request always meets the same fate.
+    // Collected in a fixed order, so that equal requests have the same estimate.
     let nonzeros: Vec<f64> = sample.par_iter().map(|tile| estimate_tile(forest, tile)).collect();
     (nonzeros.iter().sum::<f64>() * targets as f64 / sampled.max(1) as f64).ceil() as u64
 }
@@ -72,15 +73,17 @@ pub(super) fn estimate(forest: &dyn RowBuilder, tiles: &[QueryTile]) -> u64 {
 /// Entries in the rows of a tile: of all of them if they are short, else of those in the middle.
 fn estimate_tile(forest: &dyn RowBuilder, tile: &QueryTile) -> f64 {
     let all = tile.targets.len();
-    let entries = |count: usize| {
-        let start = tile.targets.start + (all - count) / 2;
-        let part = QueryTile { targets: start..start + count, group: tile.group };
-        forest.rows(std::slice::from_ref(&part)).block.columns.len()
-    };
-    let in_one = entries(1);
+    let in_one = entries(forest, tile, 1);
     let count = (SAMPLED_ENTRIES / in_one.max(1)).clamp(1, all);
-    let found = if count == 1 { in_one } else { entries(count) };
+    let found = if count == 1 { in_one } else { entries(forest, tile, count) };
     found as f64 * all as f64 / count as f64
+}
+
+/// Entries in this many rows in the middle of a tile.
+fn entries(forest: &dyn RowBuilder, tile: &QueryTile, count: usize) -> usize {
+    let start = tile.targets.start + (tile.targets.len() - count) / 2;
+    let part = QueryTile { targets: start..start + count, group: tile.group };
+    forest.rows(std::slice::from_ref(&part)).block.columns.len()
 }
 
 struct PlantTrees {
@@ -106,8 +109,8 @@ struct Forest<D, const A: usize, const K: usize> {
     weights: Vec<f64>,
 }
 
-/// Most sources of a group that are looked at one by one: no more than a leaf of a tree or two holds, so that a million groups
-/// of a few rows need no tree each.
+/// Most sources of a group that are searched one by one, so that a million groups of a few rows need no tree each. About one or two
+/// leaves of a tree; chosen, not measured.
 const SMALL: usize = 64;
 
 impl<D: Decay<A>, const A: usize, const K: usize> RowBuilder for Forest<D, A, K> {
@@ -152,13 +155,9 @@ impl<D: Decay<A>, const A: usize, const K: usize> RowBuilder for Forest<D, A, K>
 
 impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
     fn plant(decay: D, scene: Arc<Scene>, truncation: Truncation) -> Self {
-        let tree = |(group, sources): (usize, &Range<usize>)| {
-            let places: Vec<[f64; K]> = sources.clone().map(|place| scene.layout.sources.place(place)).collect();
-            let tree = ImmutableKdTree::new_from_slice_parallel(&places);
-            (group, tree.expect("places are distinct and fewer than 2^32"))
-        };
-        let large = scene.layout.sources.groups.iter().enumerate().filter(|(_, sources)| sources.len() > SMALL);
-        let trees = large.map(tree).collect();
+        let groups = scene.layout.sources.groups.iter().enumerate();
+        let large = groups.filter(|(_, sources)| sources.len() > SMALL);
+        let trees = large.map(|(group, sources)| (group, tree_over(&scene, sources.clone()))).collect();
         let weights = (0..scene.layout.sources.groups.len()).map(|group| scene.group_mass(group)).collect();
         Self { decay, scene, truncation, trees, weights }
     }
@@ -189,16 +188,16 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         }
     }
 
-    /// How far to look for one target.
+    /// How far one target must look.
     fn limits(&self, target: usize, group: usize) -> Limits {
         let Some((nearest, mass)) = self.nearest(target, group) else { return Limits::NOTHING };
-        // D is at least what this source gives, hence log₂(W/D) at most this.
+        // D is at least what this source contributes, hence log₂(W/D) at most this.
         let spread = nearest + (self.weights[group] / mass).log2();
         let rounding = rounding_error(CHUNK, spread);
         match self.truncation {
             Truncation::Cutoff(sigmas) => Limits { nearest, farthest: decay_at(sigmas), shift: 0.0, rounding },
             Truncation::Tolerance(tolerance) => {
-                // One more than needed, so that at most half of the tolerance goes to what is never seen.
+                // One more than needed, so that sources that are never found use up at most half of the tolerance.
                 let farthest = spread - tolerance.log2() + 1.0;
                 let shift = if farthest > VANISHED { nearest.floor() } else { 0.0 };
                 Limits { nearest, farthest, shift, rounding }
@@ -206,7 +205,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         }
     }
 
-    /// Decay and mass of a source near the target, the nearest one but for rounding.
+    /// Decay and mass of a source near the target, the nearest one up to rounding.
     fn nearest(&self, target: usize, group: usize) -> Option<(f64, f64)> {
         let home = self.scene.layout.home[target];
         if home != NOWHERE && self.scene.layout.own == Own::Counts {
@@ -216,7 +215,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         let one: [f64; A] = self.scene.layout.targets.place(target);
         let many = self.scene.layout.sources.place::<A>(found).map(|coordinate| [coordinate; LANES]);
         let mut decays = [[0.0; LANES]];
-        arch().dispatch(CandidateDecays { decay: self.decay, one: &one, many: &[many], out: &mut decays });
+        find_decays(self.decay, &one, &[many], &mut decays);
         Some((decays[0][0], self.scene.mass[found]))
     }
 
@@ -224,7 +223,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         self.trees.binary_search_by_key(&group, |(large, _)| *large).ok().map(|at| &self.trees[at].1)
     }
 
-    /// The source nearest to a place, but for rounding, the one at home apart.
+    /// The source nearest to a place up to rounding, without the one at the place itself.
     fn nearest_but(&self, home: u32, place: &[f64; K], group: usize) -> Option<usize> {
         let sources = self.scene.layout.sources.groups[group].clone();
         let Some(tree) = self.tree(group) else {
@@ -244,7 +243,7 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         let radius = tile.targets.clone().zip(limits).map(|(target, limits)| {
             self.decay.squared_reach(limits.farthest).sqrt() + squared_distance(&place(target), &centre).sqrt()
         });
-        // A hair more, so that rounding inside the tree loses nobody.
+        // A little more, so that rounding inside the tree loses no source.
         let radius = radius.fold(0.0, f64::max) * (1.0 + 1e-12);
         let sources = &self.scene.layout.sources.groups[tile.group];
         let start = sources.start as u32;
@@ -271,9 +270,9 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
         })
     }
 
-    /// Keeps what the truncation asks for and normalises it to a row.
+    /// Keeps what the truncation asks for, normalised to a row.
     fn add_row(&self, limits: &Limits, total: f64, near: &mut Neighbours, rows: &mut MatrixRows) {
-        // Of what is not near only this is known: it lies beyond the farthest decay.
+        // Sources that are not near lie beyond the farthest decay.
         let unseen = (total - near.mass()).max(0.0) * (near.shift - limits.farthest).exp2();
         let (cut, dropped) = match self.truncation {
             Truncation::Cutoff(_) => (limits.farthest, 0.0),
@@ -292,35 +291,16 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
     }
 }
 
+fn tree_over<const K: usize>(scene: &Scene, sources: Range<usize>) -> ImmutableKdTree<f64, K> {
+    let places: Vec<[f64; K]> = sources.map(|place| scene.layout.sources.place(place)).collect();
+    ImmutableKdTree::new_from_slice_parallel(&places).expect("places are distinct and fewer than 2^32")
+}
+
 fn squared_distance<const K: usize>(a: &[f64; K], b: &[f64; K]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
 
-/// The decay of the kernel at so many σ.
+/// The decay of the kernel at this many σ.
 fn decay_at(sigmas: f64) -> f64 {
     0.5 * sigmas * sigmas * std::f64::consts::LOG2_E
-}
-
-/// How far one target looks, in units of decay.
-pub(super) struct Limits {
-    pub(super) nearest: f64,
-    pub(super) farthest: f64,
-    /// What is subtracted from every decay at most so that far rows do not underflow; a whole number.
-    pub(super) shift: f64,
-    /// What rounding can do to the sums at most, as a factor of D.
-    pub(super) rounding: f64,
-}
-
-impl Limits {
-    /// What rounding can do to a sum of such a part of all weight, but for a power of two. The tree knows high parts only, so
-    /// that far rows may have nearer sources than it found, by far: what they sum up to tells.
-    fn rounding_of(&self, weight_per_mass: f64, shift: f64) -> f64 {
-        if self.shift == 0.0 {
-            return self.rounding;
-        }
-        self.rounding.min(rounding_error(CHUNK, weight_per_mass.log2() + shift))
-    }
-
-    /// For a target whose group has no source, or none but the one that is left out: however far it looks, nothing is missed.
-    const NOTHING: Self = Self { nearest: 0.0, farthest: f64::INFINITY, shift: 0.0, rounding: 0.0 };
 }

@@ -1,13 +1,17 @@
 //! A kiddo k-d tree truncates the kernel into a sparse, row-normalised weight matrix.
 //!
-//! Neighbouring targets form a tile; one query of the tree finds the candidates of the whole tile, sorted once, and
-//! each target takes its own from them. How far the tree must look is known beforehand: a source at decay x
-//! carries at most `W·2^−x`, and D is at least what the nearest source gives. What was looked at but is not needed
-//! is then dropped, largest decay first, as long as the certificate stays within the tolerance: the cheapest
-//! matrix that keeps the promise, and its error is known rather than feared.
+//! Neighbouring targets form a tile. One query of the tree finds the candidates of the whole tile, sorted once, and
+//! each target selects from them. The radius of the query is known beforehand: a source at decay x contributes at most `W·2^−x`, and D is at
+//! least what the nearest source contributes. Candidates that are not needed are then dropped, largest decay first, as long as the
+//! certificate stays within the tolerance.
+//!
+//! In: a scene. Out: the matrix, and sums by it. Bound: what was never found, what was dropped, and rounding.
+//!
+//! Order of files: [`limits`], [`candidates`], [`forest`].
 
 mod candidates;
 mod forest;
+mod limits;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,18 +20,11 @@ use rayon::prelude::*;
 
 use self::forest::{MatrixRows, QueryTile, RowBuilder, estimate, plant};
 use super::matrix::{BYTES_PER_NONZERO, Matrix};
-use super::{Engine, Plan, Progress, Sums};
+use super::plan::{Engine, Plan, Progress};
+use super::sums::Sums;
+use super::truncation::Truncation;
 use crate::error::Error;
 use crate::scene::Scene;
-
-/// Where the kernel is cut.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Truncation {
-    /// So that no row is wrong by more than this, relative to the range of the values.
-    Tolerance(f64),
-    /// At this many σ, whatever it costs; the certificate says what it did.
-    Cutoff(f64),
-}
 
 /// The engine of the sparse matrix.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +36,7 @@ pub struct Sparse {
 }
 
 impl Sparse {
-    /// Plants the trees and looks at a sample of the rows: enough to know how large the matrix would be.
+    /// Builds the trees and computes a sample of the rows, from which the size of the matrix is estimated.
     fn draft(&self, scene: Arc<Scene>) -> MatrixDraft {
         let forest = plant(scene.clone(), self.truncation);
         let tiles = forest.tiles();
@@ -62,11 +59,11 @@ struct MatrixDraft {
     tiles: Vec<QueryTile>,
     nonzeros: u64,
     limit: u64,
-    /// Whether the kernel is cut by hand.
+    /// Whether the kernel is cut at a fixed number of σ.
     cutoff: bool,
 }
 
-/// Target places that one task turns into a block of rows.
+/// Target places that one task turns into a block of rows. Chosen, not measured.
 const ROWS_PER_TASK: usize = 2048;
 
 impl MatrixDraft {
@@ -79,7 +76,7 @@ impl MatrixDraft {
         let rows = tasks
             .into_par_iter()
             .map(|task| {
-                // The estimate may have been low: what is built counts too.
+                // The estimate may have been low: entries that are built are checked, too.
                 self.check(built.load(Ordering::Relaxed))?;
                 let rows = self.forest.rows(task);
                 built.fetch_add(rows.block.columns.len() as u64, Ordering::Relaxed);

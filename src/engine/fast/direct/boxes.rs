@@ -1,13 +1,13 @@
-//! Boxes around sources, eight at a time, and what they can carry to a place.
+//! Boxes around sources, eight at a time, and bounds of what they contribute to a place.
 
-use super::leaves::{SMALLEST, power_of_two_above};
+use super::powers::{SMALLEST, power_of_two_above};
 use crate::engine::bounds::Bounds;
 use crate::kernel::Decay;
 
-/// Boxes that are looked at together: two registers of four numbers, one of eight.
+/// Boxes that are evaluated together: two registers of four numbers, or one of eight.
 pub(crate) const BOXES: usize = 8;
 
-/// Some boxes, number by number; spare ones hold nothing and are infinitely far.
+/// Some boxes, axis by axis; spare ones are empty and infinitely far.
 #[derive(Clone)]
 pub(crate) struct Boxes {
     low: [[f64; BOXES]; 3],
@@ -19,7 +19,7 @@ pub(crate) struct Boxes {
 /// What a sum may leave out.
 #[derive(Clone, Copy)]
 pub(crate) struct Omission {
-    /// Boxes that carry at most two to this power.
+    /// Boxes that contribute at most two to this power.
     pub(crate) little: f64,
     /// Boxes at this decay or beyond.
     pub(crate) farthest: f64,
@@ -73,8 +73,7 @@ impl Boxes {
         square.map(|square| decay.least(square))
     }
 
-    /// Logarithms of what boxes at these decays carry at most; less than anything for those that the rule leaves out
-    /// because they are far.
+    /// Logarithms of what boxes at these decays contribute at most; −∞ for those that are left out because they are far.
     #[inline(always)]
     pub(crate) fn carries(&self, decays: &[f64; BOXES], omission: Omission) -> [f64; BOXES] {
         let mut carries = [0.0; BOXES];
@@ -86,11 +85,11 @@ impl Boxes {
     }
 }
 
-/// Adds what boxes carry that are left out because it is little.
+/// Adds what boxes contribute that are left out because it is little.
 #[inline(always)]
 pub(crate) fn leave_out(carries: &[f64; BOXES], little: f64, carried: &mut [f64; BOXES]) {
     for at in 0..BOXES {
-        // Chosen first and raised then: the other way round the compiler makes branches of it.
+        // Selected before the power is taken: in the other order the compiler emits branches.
         carried[at] += power_of_two_above(if carries[at] <= little { carries[at] } else { SMALLEST });
     }
 }

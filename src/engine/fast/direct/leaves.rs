@@ -5,16 +5,17 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 
 use super::boxes::{BOXES, Boxes, Omission, leave_out};
+use super::powers::log2_below;
 use crate::engine::bounds::Bounds;
 use crate::engine::rounding::{rounding_error, sum};
 use crate::kernel::{Decay, LANES, Lanes, exp2_minus, fma};
 use crate::scene::Cloud;
 use crate::simd::arch;
 
-/// Most sources in a leaf. With eight of them fewer pairs are far apart, but the compiler makes no vectors of so short a loop.
+/// Most sources in a leaf. With eight, fewer pairs would be far apart, but the compiler does not vectorise so short a loop.
 pub(crate) const LEAF: usize = LANES;
 
-/// Leaves whose sums are added plainly before a total takes them, so that roundings do not pile up.
+/// Leaves whose sums are added plainly before they are added to the total, so that rounding errors grow slowly. Chosen, not measured.
 const BATCH: usize = 64;
 
 /// The leaves that may matter to a team.
@@ -43,18 +44,18 @@ impl NearLeaves {
     }
 }
 
-/// One target and how its sums are to be taken.
+/// One target, and how to compute its sums.
 pub(crate) struct DirectTarget<const A: usize> {
     pub(crate) place: [f64; A],
     /// A source that does not count.
     pub(crate) left_out: u32,
-    /// Leaves that carry at most two to this power are left out.
+    /// Leaves that contribute at most two to this power are left out.
     pub(crate) little: f64,
     /// Subtracted from every decay; a whole number.
     pub(crate) shift: f64,
 }
 
-/// Memory that sums over leaves need.
+/// Memory for sums over leaves, reused from target to target.
 pub(crate) struct LeafSums {
     kernel: Vec<Lanes>,
     /// Which of the leaves near a team are taken, and how many.
@@ -107,7 +108,7 @@ impl<D: Decay<A>, const A: usize> WithSimd for LeafPass<'_, D, A> {
 }
 
 impl<D: Decay<A>, const A: usize> LeafPass<'_, D, A> {
-    /// Takes the leaves that matter to a target; gives what the others carry.
+    /// Selects the leaves that matter to a target; gives a bound of what the others contribute.
     #[inline(always)]
     fn take(&mut self, target: &DirectTarget<A>) -> f64 {
         let from = Bounds::at(&target.place);
@@ -127,7 +128,7 @@ impl<D: Decay<A>, const A: usize> LeafPass<'_, D, A> {
         sum(&carried)
     }
 
-    /// Adds some of the leaves that were taken.
+    /// Adds a batch of the selected leaves.
     #[inline(always)]
     fn add_batch<S: Simd>(&mut self, target: &DirectTarget<A>, first: usize) {
         let LeafSums { kernel, taken, count, total } = &mut *self.memory;
@@ -189,44 +190,4 @@ fn few(numbers: &[f64], spare: f64) -> Lanes {
     let mut lanes = [spare; LEAF];
     lanes[..numbers.len()].copy_from_slice(numbers);
     lanes
-}
-
-/// A whole number that is at most `log₂ x` for a normal x > 0, and less than one below; cheaper than `log2`.
-#[inline(always)]
-pub(crate) fn log2_below(x: f64) -> f64 {
-    ((x.to_bits() >> 52) as i64 - 1023) as f64
-}
-
-/// A power of two that is at least `2^(x + 1/4)`, and at most `2^(x + 5/4)` or the smallest; cheaper than `exp2` and
-/// never too small.
-#[inline(always)]
-pub(crate) fn power_of_two_above(x: f64) -> f64 {
-    /// Adding 1.5·2⁵² leaves the nearest whole number in the low bits; 1023 is the exponent of one.
-    const TO_EXPONENT: f64 = 6_755_399_441_055_744.0 + 1023.0;
-    let x = if x > SMALLEST { x } else { SMALLEST };
-    f64::from_bits(((x + 0.75) + TO_EXPONENT).to_bits() << 52)
-}
-
-/// The least power that [`power_of_two_above`] tells apart from nothing.
-pub(crate) const SMALLEST: f64 = -1021.0;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn whole_logarithms_are_never_too_large() {
-        for x in [1e-300, 0.3, 0.5, 1.0, 1.5, 2.0, 1e200_f64] {
-            assert!((x.log2() - 1.0..=x.log2()).contains(&log2_below(x)), "{x}");
-        }
-    }
-
-    #[test]
-    fn powers_of_two_are_never_too_small() {
-        for x in [-1e9, -1022.0, -1021.5, -3.0, -0.25, 0.0, 0.75, 10.0] {
-            let power = power_of_two_above(x);
-            let slack = power.log2() - x;
-            assert!(slack >= 0.25 && (slack <= 1.25 || x < -1020.0), "{x}: {power}");
-        }
-    }
 }

@@ -1,29 +1,43 @@
-//! Direct sums over the sources that matter: quick ones that may leave out too much, and sure ones.
+//! Direct sums over the sources that matter: quick ones that may leave out too much, and sure ones that keep the tolerance.
 //!
-//! Neighbouring targets share one walk through the tree, which finds the leaves that may matter to any of them; each
-//! target then looks at the box of each leaf itself.
+//! Neighbouring targets share one walk through the tree, which finds the leaves that may matter to any of them. Each
+//! target then checks the box of each leaf.
 
 use super::boxes::Omission;
-use super::leaves::{DirectTarget, LeafPass, LeafSums, NearLeaves, log2_below};
+use super::leaves::{DirectTarget, LeafPass, LeafSums, NearLeaves};
+use super::powers::log2_below;
 use super::tree::Tree;
 use crate::engine::bounds::Bounds;
 use crate::kernel::Decay;
 use crate::scene::{NOWHERE, Own, Scene};
 
-/// Most targets that share a walk.
+/// Most targets that share a walk. Chosen, not measured.
 const TEAM: usize = 64;
 /// A team is at most this many reaches across; between 4 and 16 the time hardly changes (304k + 304k rows, σ = 0.001° to 0.1°,
 /// 2026-11-16).
 const TEAM_PER_REACH: f64 = 8.0;
-/// Where there are few sources among them a team may be wider, by [`SPARSE`]: its targets look at them all anyway.
+/// A team with few sources among its targets may be wider, by the factor [`SPARSE`]: its targets need all of them anyway. Chosen, not
+/// measured.
 const SOURCES_AMONG_TEAM: usize = 4 * TEAM;
 const SPARSE: f64 = 8.0;
-/// Sums that may be below two to this power of all weight are taken relative to the nearest source.
+/// Sums that may be below two to this power of all weight are computed relative to the nearest source. A little above the 2^−900 at which
+/// sums count as too small.
 const LOG_TOO_SMALL: f64 = -890.0;
 /// By how much the decay to a box may be above that to a place in it: both are sums of three squares, rounded.
 const ROUNDINGS_OF_A_BOX: f64 = 8.0 * f64::EPSILON;
 
-/// One group as the direct sums see it.
+/// The largest difference of two places along one axis.
+fn farthest_axis(axes: &[Vec<f64>], one: u32, other: u32) -> f64 {
+    axes.iter().map(|axis| (axis[other as usize] - axis[one as usize]).abs()).fold(0.0, f64::max)
+}
+
+/// Whether few sources lie between two targets along the curve, as far as their homes show.
+fn few_between(home: &[u32], first: u32, last: u32) -> bool {
+    let (first, last) = (home[first as usize], home[last as usize]);
+    first != NOWHERE && last != NOWHERE && (last - first) as usize <= SOURCES_AMONG_TEAM
+}
+
+/// What direct sums over one group need.
 pub(crate) struct DirectSums<'a, D> {
     pub(crate) decay: D,
     pub(crate) scene: &'a Scene,
@@ -36,7 +50,7 @@ pub(crate) struct DirectSums<'a, D> {
     pub(crate) columns: &'a [&'a [f64]],
 }
 
-/// The sums of one target: D and N in one array, E, and the whole power of two that they carry.
+/// The sums of one target: D and N in one array, E, and the power of two that scales them.
 pub(crate) struct TargetSums {
     pub(crate) place: u32,
     pub(crate) sums: Vec<f64>,
@@ -44,8 +58,7 @@ pub(crate) struct TargetSums {
     pub(crate) exponent: f64,
 }
 
-/// What is known of a target before its sums: the decay to a near source, and the logarithm of a number that D cannot
-/// be below.
+/// What is known of a target before its sums: the decay to a near source, and the logarithm of a lower bound of D.
 #[derive(Clone, Copy)]
 struct MassFloor {
     decay: f64,
@@ -78,16 +91,10 @@ impl<D> DirectSums<'_, D> {
         let mut teams = Vec::new();
         let mut rest = places;
         while let Some(&first) = rest.first() {
-            let within = |place: u32, across: f64| {
-                axes.iter().all(|axis| (axis[place as usize] - axis[first as usize]).abs() <= across)
+            let near = |place: &&u32| {
+                let apart = farthest_axis(axes, first, **place);
+                apart <= across || (apart <= SPARSE * across && few_between(&layout.home, first, **place))
             };
-            let (start, home) = (layout.home[first as usize], &layout.home);
-            let few_sources = |place: u32| {
-                let here = home[place as usize];
-                start != NOWHERE && here != NOWHERE && (here - start) as usize <= SOURCES_AMONG_TEAM
-            };
-            let near =
-                |place: &&u32| within(**place, across) || (few_sources(**place) && within(**place, SPARSE * across));
             let (team, others) = rest.split_at(rest.iter().take(TEAM).take_while(near).count().max(1));
             teams.push(team);
             rest = others;
@@ -95,11 +102,11 @@ impl<D> DirectSums<'_, D> {
         teams
     }
 
-    /// Finds sums over a tree without the boxes which carry little next to what D is known to be at least: for each target
-    /// its sums and their error, and whether that is good enough is for the caller to see.
+    /// Sums over a tree without the boxes that contribute little next to the lower bound of D: for each target its sums and their error. The
+    /// caller checks whether that error is small enough.
     ///
     /// `share` is the part of the tolerance that one box may use up when it is left out; `known` gives the logarithm
-    /// of what is known otherwise of the D of a target.
+    /// of another lower bound of the D of a target.
     pub(crate) fn quick<const A: usize>(
         &self,
         tree: &Tree,
@@ -134,9 +141,9 @@ impl<D> DirectSums<'_, D> {
         D: Decay<A>,
     {
         self.find_floors::<A>(team, |_| f64::NEG_INFINITY, scratch);
-        // One more than needed, so that at most half of the tolerance goes to what is left out.
+        // One more than needed, so that what is left out uses up at most half of the tolerance.
         let beyond = self.weight.log2() - self.tolerance.log2() + 1.0;
-        // The nearest source counts however far it is, even where decays are so large that a few more change no digit.
+        // The nearest source always counts, even where decays are so large that rounding hides small differences.
         let reach = |floor: &MassFloor| (beyond - floor.log_mass).max(floor.decay * (1.0 + ROUNDINGS_OF_A_BOX));
         let farthest = scratch.floors.iter().map(reach).fold(0.0, f64::max);
         let omission = Omission { little: f64::NEG_INFINITY, farthest };
@@ -151,19 +158,16 @@ impl<D> DirectSums<'_, D> {
             .collect();
         let mut found = Vec::new();
         self.sum(&targets, scratch, &mut found);
-        // A target without any source misses nothing.
-        let missing = |floor: &MassFloor, shift: f64| match floor.log_mass {
-            f64::INFINITY => 0.0,
-            _ => self.weight * (shift - farthest).exp2(),
-        };
-        let sums = |(((&place, floor), target), found): (((&u32, &MassFloor), &DirectTarget<A>), &[f64])| TargetSums {
-            place,
-            sums: found[..self.columns.len()].to_vec(),
-            error: missing(floor, target.shift) + found[self.columns.len()],
-            exponent: -target.shift,
-        };
+        let mut sums = Vec::with_capacity(team.len());
         let found = found.chunks_exact(self.columns.len() + 1);
-        team.iter().zip(&scratch.floors).zip(&targets).zip(found).map(sums).collect()
+        for (((&place, floor), target), found) in team.iter().zip(&scratch.floors).zip(&targets).zip(found) {
+            // A target without any source has no error.
+            let has_sources = floor.log_mass < f64::INFINITY;
+            let missing = if has_sources { self.weight * (target.shift - farthest).exp2() } else { 0.0 };
+            let (found, error) = found.split_at(self.columns.len());
+            sums.push(TargetSums { place, sums: found.to_vec(), error: missing + error[0], exponent: -target.shift });
+        }
+        sums
     }
 
     fn target<const A: usize>(&self, place: u32, little: f64, shift: f64) -> DirectTarget<A> {
@@ -171,8 +175,7 @@ impl<D> DirectSums<'_, D> {
         DirectTarget { place: coordinates, left_out: self.left_out(place), little, shift }
     }
 
-    /// Sums over the leaves on the bench: for each target its sums and the error of what was left out among them and of
-    /// rounding.
+    /// Sums over the leaves in `scratch`: for each target its sums, and the error of leaves that were left out and of rounding.
     fn sum<const A: usize>(&self, targets: &[DirectTarget<A>], scratch: &mut Scratch, found: &mut Vec<f64>)
     where
         D: Decay<A>,
@@ -206,8 +209,8 @@ impl<D> DirectSums<'_, D> {
         scratch.floors.extend(team.iter().map(|&place| self.floor::<A>(place, known(place))));
     }
 
-    /// The source at home, or what is known, or else the nearest. Without any source the sum is zero and nothing can
-    /// be too little.
+    /// From the source at the place of the target, or else from what is known, or else from the nearest source. Without any source the sum
+    /// is zero and every box may be left out.
     fn floor<const A: usize>(&self, place: u32, known: f64) -> MassFloor
     where
         D: Decay<A>,

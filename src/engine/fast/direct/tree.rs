@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::boxes::{BOXES, Boxes, Omission, leave_out};
 use super::leaves::{LEAF, NearLeaves};
 use crate::engine::bounds::Bounds;
+use crate::engine::decays::find_decays;
 use crate::kernel::Decay;
 use crate::scene::{Cloud, NOWHERE, Scene};
 use crate::simd::arch;
@@ -24,18 +25,9 @@ impl Tree {
     /// A tree over the sources in some ranges, which ascend.
     pub(crate) fn over(scene: &Scene, ranges: &[Range<usize>]) -> Self {
         let dimensions = scene.layout.metric.dimensions();
-        let cut = |range: &Range<usize>| {
-            let end = range.end as u32;
-            (range.start as u32..end).step_by(LEAF).map(move |start| start..end.min(start + LEAF as u32))
-        };
-        let leaves: Vec<Range<u32>> = ranges.iter().flat_map(cut).collect();
-        let leaf = |leaf: &Range<u32>| {
-            let places = leaf.start as usize..leaf.end as usize;
-            let log_mass = scene.mass[places.clone()].iter().sum::<f64>().log2();
-            (Bounds::around(&scene.layout.sources, dimensions, &places), log_mass)
-        };
-        let mut levels: Vec<Vec<Boxes>> =
-            vec![leaves.par_chunks(BOXES).map(|leaves| Boxes::new(leaves.iter().map(leaf))).collect()];
+        let leaves: Vec<Range<u32>> = ranges.iter().flat_map(leaves_of).collect();
+        let boxes_of = |leaves: &[Range<u32>]| Boxes::new(leaves.iter().map(|leaf| box_of(scene, dimensions, leaf)));
+        let mut levels: Vec<Vec<Boxes>> = vec![leaves.par_chunks(BOXES).map(boxes_of).collect()];
         while levels[levels.len() - 1].len() > 1 {
             let above = |boxes: &[Boxes]| Boxes::new(boxes.iter().map(join));
             levels.push(levels[levels.len() - 1].par_chunks(BOXES).map(above).collect());
@@ -47,8 +39,8 @@ impl Tree {
         self.leaves.is_empty()
     }
 
-    /// Walks from the root to the leaves near a box, in ascending order, leaving out what the rule allows; gives what
-    /// that carries.
+    /// Walks from the root to the leaves near a box, in ascending order, leaving out what `omission` allows; gives a bound of what that
+    /// contributes.
     pub(crate) fn walk<D: Decay<A>, const A: usize>(
         &self,
         decay: D,
@@ -64,7 +56,7 @@ impl Tree {
         carried.iter().sum()
     }
 
-    /// Decay and place of the source nearest to a target, `left_out` apart; `None` if there is no other.
+    /// Decay and place of the source nearest to a target, without `left_out`; `None` if there is no other.
     pub(crate) fn nearest<D: Decay<A>, const A: usize>(
         &self,
         decay: D,
@@ -75,15 +67,8 @@ impl Tree {
         let from = Bounds::at(target);
         let mut nearest = (f64::INFINITY, NOWHERE as usize);
         let mut open: Vec<(f64, usize, usize)> = Vec::new();
-        let expand = |open: &mut Vec<(f64, usize, usize)>, level: usize, at: usize| {
-            let first = open.len();
-            let decays = self.levels[level][at].decays(decay, &from).into_iter().enumerate();
-            open.extend(decays.filter(|(_, least)| *least < f64::INFINITY).map(|(k, d)| (d, level, at * BOXES + k)));
-            // The nearest child is looked at first, so that the others can be passed over.
-            open[first..].sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-        };
         if !self.is_empty() {
-            expand(&mut open, self.levels.len() - 1, 0);
+            self.open_children(decay, &from, (self.levels.len() - 1, 0), &mut open);
         }
         while let Some((least_decay, level, at)) = open.pop() {
             if least_decay > nearest.0 {
@@ -92,16 +77,44 @@ impl Tree {
             if level == 0 {
                 look(decay, sources, &self.leaves[at], target, left_out, &mut nearest);
             } else {
-                expand(&mut open, level - 1, at);
+                self.open_children(decay, &from, (level - 1, at), &mut open);
             }
         }
         nearest.0.is_finite().then_some(nearest)
     }
+
+    /// Puts the boxes of one level and number on the stack: decay, level and number of each.
+    fn open_children<D: Decay<A>, const A: usize>(
+        &self,
+        decay: D,
+        from: &Bounds,
+        (level, at): (usize, usize),
+        open: &mut Vec<(f64, usize, usize)>,
+    ) {
+        let first = open.len();
+        let decays = self.levels[level][at].decays(decay, from).into_iter().enumerate();
+        open.extend(decays.filter(|(_, least)| *least < f64::INFINITY).map(|(k, d)| (d, level, at * BOXES + k)));
+        // The nearest child is visited first, so that the others can be skipped.
+        open[first..].sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    }
+}
+
+/// Cuts a range of sources into leaves.
+fn leaves_of(range: &Range<usize>) -> impl Iterator<Item = Range<u32>> + use<> {
+    let end = range.end as u32;
+    (range.start as u32..end).step_by(LEAF).map(move |start| start..end.min(start + LEAF as u32))
+}
+
+/// The box around a leaf, and the logarithm of its weight.
+fn box_of(scene: &Scene, dimensions: usize, leaf: &Range<u32>) -> (Bounds, f64) {
+    let places = leaf.start as usize..leaf.end as usize;
+    let log_mass = scene.mass[places.clone()].iter().sum::<f64>().log2();
+    (Bounds::around(&scene.layout.sources, dimensions, &places), log_mass)
 }
 
 /// The box around some boxes, and the logarithm of the weight in all of them.
 fn join(boxes: &Boxes) -> (Bounds, f64) {
-    // A hair more than the rounded logarithms say.
+    // A little more, for the rounding of the logarithms.
     let log_mass = boxes.log_mass.iter().map(|log_mass| log_mass.exp2()).sum::<f64>().log2() + 1e-12;
     (boxes.bounds(), log_mass)
 }
@@ -116,7 +129,7 @@ struct Walk<'a, D, const A: usize> {
     near: &'a mut NearLeaves,
 }
 
-/// Most boxes that wait for their turn: those of each level but one, and there are fewer than eleven levels.
+/// Most boxes on the stack: eight for each level, and fewer than eleven levels (8¹¹ leaves of 16 sources exceed 2³²).
 const OPEN: usize = 11 * BOXES + 1;
 
 impl<D: Decay<A>, const A: usize> WithSimd for Walk<'_, D, A> {
@@ -140,7 +153,7 @@ impl<D: Decay<A>, const A: usize> WithSimd for Walk<'_, D, A> {
                     near.push(boxes, k, &tree.leaves[children + k]);
                 }
             } else {
-                // Backwards, so that they are taken in ascending order.
+                // Pushed backwards, so that they are popped in ascending order.
                 for (k, carries) in carries.iter().enumerate().rev() {
                     // Written always, counted only if near: no branch to mispredict.
                     open[count] = (level - 1, (children + k) as u32);
@@ -162,26 +175,11 @@ fn look<D: Decay<A>, const A: usize>(
 ) {
     let place = |lane: usize| (leaf.start as usize + lane).min(leaf.end as usize - 1);
     let many = std::array::from_fn(|k| std::array::from_fn(|lane| sources.axes[k][place(lane)]));
-    let decays = arch().dispatch(LeafDecays { decay, many: &many, one: target });
-    for (lane, here) in decays.into_iter().enumerate() {
+    let mut decays = [[0.0; LEAF]];
+    find_decays(decay, target, &[many], &mut decays);
+    for (lane, here) in decays[0].into_iter().enumerate() {
         if here < nearest.0 && place(lane) != left_out as usize {
             *nearest = (here, place(lane));
         }
-    }
-}
-
-/// Decays of the sources of a leaf to one target.
-struct LeafDecays<'a, D, const A: usize> {
-    decay: D,
-    many: &'a [[f64; LEAF]; A],
-    one: &'a [f64; A],
-}
-
-impl<D: Decay<A>, const A: usize> WithSimd for LeafDecays<'_, D, A> {
-    type Output = [f64; LEAF];
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> [f64; LEAF] {
-        self.decay.lanes::<S, LEAF>(self.many, self.one)
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Bands {
     pub(crate) nodes: usize,
 }
 
-/// Patches are at most so much wider than high.
+/// Patches are at most this many times as wide as high. Chosen, not measured.
 const WIDEST: f64 = 1.5;
 
 /// A patch: its band and its number there, from the date line to the east.
@@ -33,21 +33,21 @@ pub(crate) struct PatchPosition {
 }
 
 impl Bands {
-    /// Bands at most so high, in radians, with the fewest nodes for which interpolation is off by so much at most.
+    /// Bands of at most this height, in radians, with the fewest nodes for which interpolation has at most the error `off`.
     pub(crate) fn new(height: f64, arcs: &Arcs, off: f64) -> Option<Self> {
         let count = (PI / height).ceil().max(1.0);
         let height = PI / count;
         let suffices = |nodes: &usize| arcs.interpolation_error(*nodes, height, 1.0) <= share(*nodes, off);
         let nodes = (4..=MOST_NODES).find(suffices)?;
-        let patches = |band: u32| {
-            let cosine = largest_cosine(f64::from(band) * height - FRAC_PI_2, height);
-            let narrow = |patches: u32| {
+        let southern_edges = (0..count as u32).map(|band| f64::from(band) * height - FRAC_PI_2);
+        let cosines = southern_edges.map(|south| largest_cosine(south, height));
+        let patches = cosines.map(|cosine| {
+            fewest((TAU / height).ceil() as u32, |patches| {
                 let width = TAU / f64::from(patches);
                 cosine * width <= WIDEST * height && arcs.interpolation_error(nodes, width, cosine) <= share(nodes, off)
-            };
-            fewest((TAU / height).ceil() as u32, narrow)
-        };
-        Some(Self { height, patches: (0..count as u32).map(patches).collect(), nodes })
+            })
+        });
+        Some(Self { height, patches: patches.collect(), nodes })
     }
 
     /// The largest angle between two places of one patch.
@@ -58,13 +58,9 @@ impl Bands {
 
     /// Where a place is that has this latitude and longitude, in radians.
     pub(crate) fn spot(&self, [latitude, longitude]: [f64; 2]) -> PatchPosition {
-        let within = |along: f64, count: u32| {
-            let number = along.floor().clamp(0.0, f64::from(count - 1));
-            (number as u32, (2.0 * (along - number) - 1.0).clamp(-1.0, 1.0))
-        };
-        let (band, north) = within((latitude + FRAC_PI_2) / self.height, self.patches.len() as u32);
+        let (band, north) = number_and_position((latitude + FRAC_PI_2) / self.height, self.patches.len() as u32);
         let patches = self.patches[band as usize];
-        let (patch, east) = within((longitude + PI) / TAU * f64::from(patches), patches);
+        let (patch, east) = number_and_position((longitude + PI) / TAU * f64::from(patches), patches);
         PatchPosition { key: (band, patch), within: [north, east] }
     }
 
@@ -95,6 +91,12 @@ impl Bands {
     }
 }
 
+/// The number of the piece, out of some, that a coordinate is in, and where in it, from −1 to 1.
+fn number_and_position(along: f64, count: u32) -> (u32, f64) {
+    let number = along.floor().clamp(0.0, f64::from(count - 1));
+    (number as u32, (2.0 * (along - number) - 1.0).clamp(-1.0, 1.0))
+}
+
 /// Latitude and longitude of a place, in radians.
 pub(crate) fn angles(cloud: &Cloud, place: usize) -> [f64; 2] {
     let [x, y, z]: [f64; 3] = std::array::from_fn(|k| cloud.axes[k][place]);
@@ -106,7 +108,7 @@ fn largest_cosine(south: f64, height: f64) -> f64 {
     if south < 0.0 && south + height > 0.0 { 1.0 } else { south.cos().max((south + height).cos()).min(1.0) }
 }
 
-/// The fewest patches that do, knowing that this many would.
+/// The fewest patches that suffice, where `many` do: by bisection.
 fn fewest(many: u32, do_they: impl Fn(u32) -> bool) -> u32 {
     let (mut fewest, mut many) = (1, many);
     while fewest < many {
@@ -120,7 +122,7 @@ fn fewest(many: u32, do_they: impl Fn(u32) -> bool) -> u32 {
     many
 }
 
-/// What interpolation along one axis may be off by, for so much in all.
+/// The error that interpolation along one axis may have, if all together may have `off`.
 ///
 /// Along one axis after the other, Λ being the largest sum of absolute cardinal functions: `e + Λe` for one place of a pair, and 1 + Λ² times that for both.
 fn share(nodes: usize, off: f64) -> f64 {

@@ -1,4 +1,4 @@
-//! Interpolation between Chebyshev nodes: its values, and how wrong it can be for a Gaussian on the sphere.
+//! Interpolation between Chebyshev nodes: its values, and a bound of its error for a Gaussian on the sphere.
 //!
 //! Along a meridian or a parallel, x being the angle, the cosine of the arc to any other place is `z = A + B cos(x − x₀)` with `|A| + |B| ≤ 1`. Let
 //! x have an imaginary part b and let `z = cos(α + iβ)`. The distances of z from −1 and 1 add up to 2 cosh β, and that sum is convex in z, so that
@@ -18,7 +18,7 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-/// Most nodes along one side of a patch.
+/// Most nodes along one side of a patch. Chosen, not measured.
 pub(crate) const MOST_NODES: usize = 48;
 
 /// Cardinal functions of the Chebyshev nodes on [−1, 1].
@@ -38,7 +38,7 @@ impl Chebyshev {
         Self { scales: (0..count).map(scale).collect(), nodes }
     }
 
-    /// The cardinal function of every node at u. Each is a product, so that it is right to [`ROUNDINGS`](Self::roundings) however small it is.
+    /// The cardinal function of every node at u. Each is a product, so that its relative error is at most [`roundings`](Self::roundings).
     #[inline(always)]
     pub(crate) fn cardinals(&self, u: f64, out: &mut [f64; MOST_NODES]) {
         let mut before = 1.0;
@@ -74,21 +74,25 @@ pub(crate) struct Arcs {
 }
 
 impl Arcs {
-    /// A bound on the error of interpolating it with so many nodes on an interval of this length, where |B| is at most this.
+    /// A bound on the error of interpolating it with this many nodes on an interval of this length, where |B| is at most `slope`.
     pub(crate) fn interpolation_error(&self, count: usize, length: f64, slope: f64) -> f64 {
-        let on_ellipse = |tau: f64| {
-            let sine = slope.sqrt() * (0.25 * length * tau.sinh()).sinh();
-            if !self.is_analytic(sine, 0.5 * length * (tau.cosh() - 1.0)) {
-                return f64::INFINITY;
-            }
-            let exponent = 0.5 * (2.0 * sine.asinh() / self.sigma).powi(2) - (count - 1) as f64 * tau;
-            // The best polynomial is within twice the geometric series, interpolation within 1 + Λ times that, wherever its nodes are exactly.
-            2.0 * (1.0 + lebesgue(count)) * self.at_zero() * exponent.exp() / (tau.exp() - 1.0)
-        };
-        (1..60).map(|step| on_ellipse(0.1 * f64::from(step))).fold(f64::INFINITY, f64::min)
+        (1..60)
+            .map(|step| self.error_on_ellipse(count, length, slope, 0.1 * f64::from(step)))
+            .fold(f64::INFINITY, f64::min)
     }
 
-    /// Whether there is no kink where √B sinh(b/2) is at most this, on an interval that is longer by so much at both ends.
+    /// The same by one ellipse of Bernstein, whose radius is exp(τ).
+    fn error_on_ellipse(&self, count: usize, length: f64, slope: f64, tau: f64) -> f64 {
+        let sine = slope.sqrt() * (0.25 * length * tau.sinh()).sinh();
+        if !self.is_analytic(sine, 0.5 * length * (tau.cosh() - 1.0)) {
+            return f64::INFINITY;
+        }
+        let exponent = 0.5 * (2.0 * sine.asinh() / self.sigma).powi(2) - (count - 1) as f64 * tau;
+        // The best polynomial is within twice the geometric series, interpolation within 1 + Λ times that, wherever its nodes are exactly.
+        2.0 * (1.0 + lebesgue(count)) * self.at_zero() * exponent.exp() / (tau.exp() - 1.0)
+    }
+
+    /// Whether there is no kink where √B sinh(b/2) is at most this, on an interval that is extended by `longer` at both ends.
     fn is_analytic(&self, sine: f64, longer: f64) -> bool {
         self.longest.is_none_or(|longest| {
             let arc = longest + longer;
@@ -100,12 +104,12 @@ impl Arcs {
         if self.longest.is_none() { 1.0 + 2.0 * self.images(2.0 * PI) } else { 1.0 }
     }
 
-    /// What the images carry to any arc: half a turn is the nearest that the first can be.
+    /// A bound of what the images contribute at any arc: the first is at least half a turn away.
     pub(crate) fn beside(&self) -> f64 {
         if self.longest.is_none() { self.images(PI) } else { 0.0 }
     }
 
-    /// What the Gaussian carries at this angle and all multiples of it, or a little more.
+    /// An upper bound of the sum of the Gaussian at this angle and all multiples of it.
     fn images(&self, angle: f64) -> f64 {
         let first = (-0.5 * (angle / self.sigma).powi(2)).exp();
         // Each next one is smaller by a factor that is larger than this.

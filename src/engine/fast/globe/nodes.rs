@@ -1,4 +1,4 @@
-//! Sources to the nodes of their patch, and nodes to targets.
+//! The inner loops between places and the nodes of their patch.
 
 use pulp::{Simd, WithSimd};
 
@@ -7,22 +7,23 @@ use crate::kernel::fma;
 use crate::simd::arch;
 use crate::space::two_sum;
 
-/// Places whose shares are added up plainly; sums of these are compensated, so that as many roundings count however many places there are.
+/// Places that are added plainly; sums of these are compensated, so that the rounding error does not grow with the number of places.
+/// Chosen, not measured; the bound counts it.
 pub(crate) const CHUNK: usize = 32;
 
-/// What places of a patch give to its nodes, for each column: where they are in the patch, and what each has of each column.
-pub(crate) fn spread(chebyshev: &Chebyshev, within: &[[f64; 2]], amounts: &[Vec<f64>]) -> Vec<f64> {
+/// Sums at the nodes of a patch over places at these positions with these amounts, for each column.
+pub(super) fn spread_to_patch(chebyshev: &Chebyshev, within: [&[f64]; 2], amounts: &[Vec<f64>]) -> Vec<f64> {
     arch().dispatch(SpreadToPatch { chebyshev, within, amounts })
 }
 
-/// What the nodes of a patch, column by column, give to a place in it.
-pub(crate) fn read(chebyshev: &Chebyshev, within: &[[f64; 2]], nodes: &[f64], out: &mut [f64]) {
+/// Interpolates the nodes of a patch, column by column, at these positions.
+pub(super) fn read_patch(chebyshev: &Chebyshev, within: [&[f64]; 2], nodes: &[f64], out: &mut [f64]) {
     arch().dispatch(ReadFromPatch { chebyshev, within, nodes, out });
 }
 
 struct SpreadToPatch<'a> {
     chebyshev: &'a Chebyshev,
-    within: &'a [[f64; 2]],
+    within: [&'a [f64]; 2],
     amounts: &'a [Vec<f64>],
 }
 
@@ -35,11 +36,11 @@ impl WithSimd for SpreadToPatch<'_> {
         let mut totals = vec![0.0; self.amounts.len() * side * side];
         let (mut lost, mut part) = (totals.clone(), totals.clone());
         let (mut north, mut east) = ([0.0; MOST_NODES], [0.0; MOST_NODES]);
-        for start in (0..self.within.len()).step_by(CHUNK) {
+        for start in (0..self.within[0].len()).step_by(CHUNK) {
             part.fill(0.0);
-            for place in start..self.within.len().min(start + CHUNK) {
-                self.chebyshev.cardinals(self.within[place][0], &mut north);
-                self.chebyshev.cardinals(self.within[place][1], &mut east);
+            for place in start..self.within[0].len().min(start + CHUNK) {
+                self.chebyshev.cardinals(self.within[0][place], &mut north);
+                self.chebyshev.cardinals(self.within[1][place], &mut east);
                 for (amounts, nodes) in self.amounts.iter().zip(part.chunks_exact_mut(side * side)) {
                     for (row, north) in nodes.chunks_exact_mut(side).zip(&north) {
                         let amount = amounts[place] * north;
@@ -64,7 +65,7 @@ impl WithSimd for SpreadToPatch<'_> {
 
 struct ReadFromPatch<'a> {
     chebyshev: &'a Chebyshev,
-    within: &'a [[f64; 2]],
+    within: [&'a [f64]; 2],
     nodes: &'a [f64],
     out: &'a mut [f64],
 }
@@ -75,11 +76,12 @@ impl WithSimd for ReadFromPatch<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let side = self.chebyshev.nodes.len();
-        let columns = self.out.len() / self.within.len();
+        let columns = self.out.len() / self.within[0].len();
         let (mut north, mut east) = ([0.0; MOST_NODES], [0.0; MOST_NODES]);
-        for (within, out) in self.within.iter().zip(self.out.chunks_exact_mut(columns)) {
-            self.chebyshev.cardinals(within[0], &mut north);
-            self.chebyshev.cardinals(within[1], &mut east);
+        let places = self.within[0].iter().zip(self.within[1]);
+        for ((to_north, to_east), out) in places.zip(self.out.chunks_exact_mut(columns)) {
+            self.chebyshev.cardinals(*to_north, &mut north);
+            self.chebyshev.cardinals(*to_east, &mut east);
             for (nodes, out) in self.nodes.chunks_exact(side * side).zip(out) {
                 let mut along = [0.0; MOST_NODES];
                 for (row, north) in nodes.chunks_exact(side).zip(&north) {

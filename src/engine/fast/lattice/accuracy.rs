@@ -1,25 +1,24 @@
-//! How accurate a lattice is to be, by what each of its errors may use of the tolerance.
+//! The required accuracy of a lattice: what part of the tolerance each of its errors may use up.
 
 use std::ops::Range;
 
-use super::plane::BlockGrid;
+use super::block_grid::BlockGrid;
 use super::window::{Load, Window, WindowDemand};
 use crate::scene::{Curve, Scene};
-use crate::space::Metric;
 
-/// Part of the tolerance that sampling may use up: coarse nodes are worth more than what is left for others, the truncation
-/// with at most half for a row of one source, and the boxes that direct sums leave out.
+/// Part of the tolerance that sampling may use up. The truncation takes at most half for a row of one source; the rest is for boxes that
+/// direct sums leave out. Chosen, not measured: coarser nodes save more than larger parts for the others.
 const SAMPLING_SHARE: f64 = 0.375;
-/// The same for truncation where no row is to be summed again: on the sphere up to one and a half times as much is used.
+/// The same for truncation where no row can be summed again. On the sphere up to one and a half times as much is used. Chosen, not measured.
 const ROOT_SHARE: f64 = 0.25;
-/// The same for sources that are too far from a chart to be in it, for a row with at least its own weight around it.
+/// The same for sources that are too far from a chart to be on it, for a row with at least its own weight around it. Chosen, not measured.
 const LEFT_OUT_SHARE: f64 = 1.0 / 32.0;
-/// Sides of blocks that are tried, in σ.
+/// Sides of blocks that are tried, in σ. Chosen, not measured.
 const SIDES: Range<f64> = 1.5..14.0;
-/// On the sphere, where charts have blocks of their own, cubes in which sources are counted have at most this side, in σ.
+/// On the sphere, where charts have blocks of their own, sources are counted in cubes of at most this side, in σ. Chosen, not measured.
 const CUBE: f64 = 6.0;
 
-/// How accurate a lattice is to be.
+/// The accuracy that a lattice must have.
 pub(crate) struct Accuracy {
     /// σ in the unit of the axes.
     pub(crate) sigma: f64,
@@ -27,7 +26,7 @@ pub(crate) struct Accuracy {
     pub(crate) relative: f64,
     /// Largest error of the truncation, as a multiple of √K.
     pub(crate) root: f64,
-    /// Largest kernel of sources that are left out altogether.
+    /// Largest kernel of sources that are left out.
     pub(crate) left_out: f64,
 }
 
@@ -39,7 +38,7 @@ impl Accuracy {
         Self { sigma, root, ..Self::for_all(sigma, weight, tolerance) }
     }
 
-    /// So accurate that every row is certified, however lonely, if it is a source of weight one itself.
+    /// Such that every row is certified that is a source of weight one itself, even without any other source near it.
     pub(crate) fn for_all(sigma: f64, weight: f64, tolerance: f64) -> Self {
         Self {
             sigma,
@@ -49,14 +48,8 @@ impl Accuracy {
         }
     }
 
-    /// The cheapest lattice of the plane; for the sphere only cubes to count in.
-    pub(crate) fn block_grid(&self, metric: Metric, curve: Curve, load: Load) -> Option<(BlockGrid, Option<Window>)> {
-        let dimensions = metric.dimensions();
-        let level = |side: f64| curve.side() * (side * self.sigma / curve.side()).log2().floor().max(0.0).exp2();
-        if metric == Metric::Sphere {
-            let side = level(CUBE);
-            return (side <= CUBE * self.sigma).then_some((BlockGrid { curve, dimensions, side }, None));
-        }
+    /// The blocks and the window of the cheapest lattice in the plane or in space.
+    pub(crate) fn window(&self, curve: Curve, dimensions: usize, load: Load) -> Option<(BlockGrid, Window)> {
         let demand = WindowDemand {
             dimensions,
             sampling: self.relative,
@@ -67,10 +60,21 @@ impl Accuracy {
             load,
         };
         let (window, side) = (0..5)
-            .map(|double| level(SIDES.start) * f64::from(double).exp2())
+            .map(|double| self.level(curve, SIDES.start) * f64::from(double).exp2())
             .filter(|side| SIDES.contains(&(side / self.sigma)))
             .filter_map(|side| Window::design(side / self.sigma, &demand).map(|window| (window, side)))
             .min_by(|a, b| a.0.cost(load).total_cmp(&b.0.cost(load)))?;
-        Some((BlockGrid { curve, dimensions, side }, Some(window)))
+        Some((BlockGrid { curve, dimensions, side }, window))
+    }
+
+    /// Cubes in which places of the sphere are counted and compared with what a chart reaches; `None` if σ is below the smallest.
+    pub(crate) fn cells(&self, curve: Curve) -> Option<BlockGrid> {
+        let side = self.level(curve, CUBE);
+        (side <= CUBE * self.sigma).then_some(BlockGrid { curve, dimensions: 3, side })
+    }
+
+    /// The largest side of cubes of the curve up to this many σ, or that of its smallest.
+    fn level(&self, curve: Curve, sigmas: f64) -> f64 {
+        curve.side() * (sigmas * self.sigma / curve.side()).log2().floor().max(0.0).exp2()
     }
 }

@@ -6,6 +6,7 @@ use std::ops::{Range, RangeInclusive};
 use rayon::prelude::*;
 
 use super::window::Window;
+use crate::scene::NOWHERE;
 
 /// A block by its number along each axis; unused axes come first and are zero.
 pub(crate) type BlockKey = [i64; 3];
@@ -21,42 +22,37 @@ pub(crate) struct BlockRun {
 pub(crate) struct Route {
     /// Blocks before the first pass, after it, and so on; each ascends.
     pub(crate) stages: Vec<Vec<BlockKey>>,
-    /// For each pass and each block after it, the blocks before it along the axis, or [`NOWHERE`].
+    /// For each pass and each block after it, where the blocks before the pass are that reach it, or [`NOWHERE`].
     pub(super) links: Vec<Vec<u32>>,
 }
-
-/// Stands for "no such block".
-pub(super) const NOWHERE: u32 = u32::MAX;
 
 impl Route {
     /// From the blocks of sources to those of targets; both ascend.
     pub(crate) fn new(window: &Window, sources: &[BlockKey], targets: &[BlockKey]) -> Self {
         let axes = 3 - window.dimensions..3;
         let (touched, reach) = (window.blocks_touched() as i64 - 1, window.blocks_reached() as i64);
-        let all_axes = |keys: &[BlockKey], steps: RangeInclusive<i64>| {
-            axes.clone().fold(keys.to_vec(), |keys, axis| widen(&keys, axis, steps.clone()))
-        };
         // Before each pass, the blocks from which those that are read can still be reached.
-        let mut leading = vec![all_axes(targets, 0..=touched)];
+        let mut leading = vec![widen_all(targets, window.dimensions, &(0..=touched))];
         for axis in axes.clone().rev() {
             leading.push(widen(&leading[leading.len() - 1], axis, -reach..=reach));
         }
-        let mut stages = vec![common(&all_axes(sources, 0..=touched), &leading[window.dimensions])];
+        let mut stages =
+            vec![common(&widen_all(sources, window.dimensions, &(0..=touched)), &leading[window.dimensions])];
         for (pass, axis) in axes.enumerate() {
             let reached = widen(&stages[pass], axis, -reach..=reach);
             stages.push(common(&reached, &leading[window.dimensions - 1 - pass]));
         }
-        let links = |(pass, axis): (usize, usize)| {
-            let before = positions(&stages[pass]);
-            let of_block =
-                |key: &BlockKey| line(*key, axis, reach).map(|key| before.get(&key).map_or(NOWHERE, |at| *at as u32));
-            stages[pass + 1].iter().flat_map(of_block).collect()
-        };
-        let links = (3 - window.dimensions..3).enumerate().map(links).collect();
+        let passes = stages.windows(2).zip(3 - window.dimensions..3);
+        let links = passes.map(|(pass, axis)| links(&pass[0], &pass[1], axis, reach)).collect();
         Self { stages, links }
     }
 
-    /// Blocks after one pass and another.
+    /// In one step, without passes along axes.
+    pub(crate) fn at_once(sources: &[BlockKey], targets: &[BlockKey]) -> Self {
+        Self { stages: vec![sources.to_vec(), targets.to_vec()], links: Vec::new() }
+    }
+
+    /// Number of blocks after each pass, added up.
     pub(crate) fn passed(&self) -> f64 {
         self.stages[1..].iter().map(|stage| stage.len() as f64).sum()
     }
@@ -75,10 +71,22 @@ pub(crate) fn positions(keys: &[BlockKey]) -> HashMap<BlockKey, usize> {
 /// Blocks whose points may read what sources in these blocks spread.
 pub(crate) fn readers(window: &Window, sources: &[BlockKey]) -> Vec<BlockKey> {
     let steps = (window.blocks_touched() - 1 + window.blocks_reached()) as i64;
-    (3 - window.dimensions..3).fold(sources.to_vec(), |keys, axis| widen(&keys, axis, -steps..=steps))
+    widen_all(sources, window.dimensions, &(-steps..=steps))
 }
 
-/// All blocks so many steps along one axis from those given.
+/// For each block after a pass where the blocks before it are that reach it along the axis, or [`NOWHERE`].
+fn links(before: &[BlockKey], after: &[BlockKey], axis: usize, reach: i64) -> Vec<u32> {
+    let at = positions(before);
+    let of_block = |key: &BlockKey| line(*key, axis, reach).map(|key| at.get(&key).map_or(NOWHERE, |at| *at as u32));
+    after.iter().flat_map(of_block).collect()
+}
+
+/// All blocks that are some steps along each axis from those given.
+fn widen_all(keys: &[BlockKey], dimensions: usize, steps: &RangeInclusive<i64>) -> Vec<BlockKey> {
+    (3 - dimensions..3).fold(keys.to_vec(), |keys, axis| widen(&keys, axis, steps.clone()))
+}
+
+/// All blocks that are some steps along one axis from those given.
 fn widen(keys: &[BlockKey], axis: usize, steps: RangeInclusive<i64>) -> Vec<BlockKey> {
     let step = |key: &BlockKey, step: i64| std::array::from_fn(|k| key[k] + if k == axis { step } else { 0 });
     let mut all: Vec<BlockKey> = keys.iter().flat_map(|key| steps.clone().map(move |by| step(key, by))).collect();
@@ -87,14 +95,16 @@ fn widen(keys: &[BlockKey], axis: usize, steps: RangeInclusive<i64>) -> Vec<Bloc
     all
 }
 
-/// What two ascending lists have in common.
+/// The keys that two ascending lists have in common.
 fn common(a: &[BlockKey], b: &[BlockKey]) -> Vec<BlockKey> {
-    let mut rest = b.iter().peekable();
-    let both = |key: &&BlockKey| {
-        while rest.next_if(|other| other < key).is_some() {}
-        rest.peek() == Some(key)
-    };
-    a.iter().filter(both).copied().collect()
+    let (mut rest, mut common) = (b.iter().peekable(), Vec::new());
+    for key in a {
+        while rest.next_if(|other| *other < key).is_some() {}
+        if rest.peek() == Some(&key) {
+            common.push(*key);
+        }
+    }
+    common
 }
 
 /// The blocks up to `reach` to either side along an axis.
@@ -106,7 +116,7 @@ fn line(key: BlockKey, axis: usize, reach: i64) -> impl Iterator<Item = BlockKey
     })
 }
 
-/// All blocks from a corner on, so many along each axis.
+/// The blocks of a cube from its lowest corner on, `side` along each axis.
 pub(crate) fn cube(corner: BlockKey, dimensions: usize, side: usize) -> impl Iterator<Item = BlockKey> {
     let extent = move |axis: usize| if axis < 3 - dimensions { 1 } else { side as i64 };
     (0..extent(0)).flat_map(move |a| {
@@ -116,7 +126,7 @@ pub(crate) fn cube(corner: BlockKey, dimensions: usize, side: usize) -> impl Ite
 
 /// Keys in order, each once.
 pub(crate) fn ascending(mut keys: Vec<BlockKey>) -> Vec<BlockKey> {
-    keys.sort_unstable();
+    keys.par_sort_unstable();
     keys.dedup();
     keys
 }

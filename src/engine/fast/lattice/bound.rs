@@ -15,19 +15,19 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// For a lattice of the plane, or of space, with so many sources in one block.
-    pub(crate) fn of_plane(window: &Window, points: usize, weight: f64) -> Self {
+    /// For a lattice of one window, with at most this many sources in one block.
+    pub(crate) fn of_window(window: &Window, points: usize, weight: f64) -> Self {
         let roundings = window.roundings() + window.additions(points);
         let relative = window.sampling + roundings * 0.5 * f64::EPSILON;
         Self { relative, root: window.truncation, absolute: 0.0, weight }
     }
 
-    /// For sums that are off by so much for each pair.
+    /// For sums that are off by at most `off` for each pair of weight one.
     pub(crate) fn absolute(off: f64, weight: f64) -> Self {
         Self { relative: 0.0, root: 0.0, absolute: off, weight }
     }
 
-    /// A bound on the error mass where the lattice gave this D.
+    /// A bound on the error mass where the lattice computed this D.
     ///
     /// The true D is at most what was computed plus its error, `D ≤ D̃ + ρD + η√(WD) + aW`: a quadratic in √D.
     pub(crate) fn error(&self, computed: f64) -> f64 {
@@ -47,7 +47,7 @@ mod tests {
     fn the_bound_covers_the_error_that_it_allows() {
         let bound = Bound { relative: 1e-7, root: 1e-9, absolute: 0.0, weight: 1e6 };
         for mass in [0.0, 1e-12, 1e-3, 1.0, 1e5_f64] {
-            // The largest error that a true sum can have: the computed sum is what is left of it.
+            // The largest error that a true sum can have; the computed sum is the difference.
             let error = 1e-7 * mass + 1e-9 * (1e6 * mass).sqrt();
             assert!(bound.error(mass - error) >= error * (1.0 - 1e-12), "{mass}");
         }

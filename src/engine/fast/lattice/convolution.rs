@@ -5,17 +5,18 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::blocks::{NOWHERE, Route};
+use super::blocks::Route;
 use super::window::Window;
 use crate::kernel::fma;
+use crate::scene::NOWHERE;
 use crate::simd::arch;
 
-/// Convolutions with middle Gaussians, axis after axis, of so many columns at a time.
+/// Convolutions with middle Gaussians, axis after axis, of some columns at a time.
 pub(crate) struct Convolution<'a> {
     window: &'a Window,
     route: &'a Route,
     columns: usize,
-    /// What comes out of each pass: memory that one convolution after another works in.
+    /// The results of each pass: memory that is reused from convolution to convolution.
     passes: Vec<Vec<f64>>,
 }
 
@@ -45,8 +46,7 @@ impl<'a> Convolution<'a> {
         self.passes.last().map_or(&[], Vec::as_slice)
     }
 
-    /// Convolves all columns of the first blocks. What is no longer needed is freed on the way: the next step then works
-    /// in memory that is already there.
+    /// Convolves all columns of the first blocks. Each pass frees what it has read, so that the next one reuses the memory.
     pub(crate) fn once(self, variance: f64, mut values: Vec<f64>) -> Vec<f64> {
         let matrices = MiddleMatrix::all(self.window, variance);
         for pass in 0..self.window.dimensions {
@@ -74,7 +74,7 @@ impl<'a> Convolution<'a> {
     }
 }
 
-/// What a pass works on: numbers from one block to the next, and where the columns start in a block.
+/// The input of a pass: its numbers, how many there are from one block to the next, and where the columns start in a block.
 #[derive(Clone, Copy)]
 struct PassInput<'a> {
     values: &'a [f64],
@@ -82,13 +82,13 @@ struct PassInput<'a> {
     start: usize,
 }
 
-/// Blocks that a task takes at least.
+/// Least number of blocks of a task. Chosen, not measured.
 const BLOCKS_AT_ONCE: usize = 16;
 
 /// The middle Gaussian from the nodes of one block to those of another.
 struct MiddleMatrix {
     nodes: usize,
-    /// Nodes of the first block that reach the other at all.
+    /// Nodes of the first block that reach any node of the other.
     rows: Range<usize>,
     /// By rows, all of them.
     entries: Vec<f64>,
@@ -135,7 +135,8 @@ impl WithSimd for MatrixPass<'_> {
     }
 }
 
-/// Rows of nodes that are worked on together: what is loaded for one serves the others. Four would not fit into the registers of AVX2.
+/// Rows of nodes that are multiplied together, so that each entry of the matrix is loaded once for all. Four would not fit into the
+/// registers of AVX2.
 const TOGETHER: usize = 2;
 
 impl MatrixPass<'_> {
@@ -176,7 +177,7 @@ impl MiddleMatrix {
         }
     }
 
-    /// Multiplies what is between rows: each node of the axis has `inner` of them.
+    /// Multiplies across rows: each node of the axis has `inner` pieces of rows.
     #[inline(always)]
     fn across_rows<S: Simd, const N: usize>(&self, inner: usize, values: &[[f64; N]], out: &mut [[f64; N]]) {
         let matrix = self.entries.as_chunks::<N>().0;

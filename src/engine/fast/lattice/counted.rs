@@ -1,9 +1,9 @@
-//! Rows that are counted but not at hand: what a lattice for them is laid out from.
+//! Counts of streamed rows, from which a lattice is planned.
 
 use super::window::{POINTS_PER_VOLUME, Window};
 use crate::space::Metric;
 
-/// What is known of all rows before the first of them comes.
+/// What is known of all rows before the first is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedRows<'a> {
     pub(crate) metric: Metric,
@@ -32,9 +32,18 @@ pub(crate) struct CountedCube {
     pub(crate) weight: f64,
 }
 
-/// Parts in which rows may come; more would add up more roundings than were counted on.
+/// Most parts in which rows may come: their bound counts the roundings of this many. Chosen, not measured.
 pub(crate) const MOST_PARTS: usize = 1 << 14;
+
 impl CountedRows<'_> {
+    /// The lowest and the highest corner of the cubes.
+    pub(crate) fn box_around(&self) -> ([f64; 3], [f64; 3]) {
+        let numbers = |k: usize| self.cubes.iter().map(move |cube| cube.at[k]);
+        let low = |k: usize| numbers(k).min().unwrap_or(0) as f64 * self.side;
+        let high = |k: usize| (numbers(k).max().unwrap_or(0) + 1) as f64 * self.side;
+        (std::array::from_fn(low), std::array::from_fn(high))
+    }
+
     /// Points in σ^d next to where the lattice begins to pay.
     pub(crate) fn density(&self) -> f64 {
         let volume = self.cubes.len() as f64 * (self.side / self.sigma).powi(self.metric.dimensions().min(2) as i32);
@@ -47,7 +56,7 @@ impl CountedRows<'_> {
     }
 }
 
-/// What a pattern takes, for each group and each column, the mass being one.
+/// What a lattice takes for each group and each column, the mass being one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LatticeCost {
     /// Bytes while nodes are convolved, when they take most.

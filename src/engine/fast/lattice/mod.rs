@@ -3,25 +3,34 @@
 //! In: sources and targets in blocks of the lattice; columns with the mass first. Out: the sums at each target.
 //! Bound: `E ≤ ρ D + η √(W D) + a W`, W being the weight on the lattice ([`window`] has the proof, [`bound`] the formula).
 //!
-//! From the bottom up: [`window`] ← [`blocks`] ← [`taps`], [`convolution`] ← [`transfer`] ← [`plane`].
+//! [`steps`] has the trait [`Lattice`] that the plane, the sphere and the globe implement; [`windowed`] implements its steps for the first two.
+//!
+//! Order of files: [`window`], [`terms`]; [`blocks`], [`block_grid`], [`counted`], [`bound`], [`accuracy`]; [`steps`]; [`shape`], [`window_table`],
+//! [`taps`], [`convolution`]; [`transfer`]; [`windowed`].
 
 mod accuracy;
+mod block_grid;
 mod blocks;
 mod bound;
 mod convolution;
 mod counted;
-mod plane;
+mod shape;
+mod steps;
 mod taps;
 mod terms;
 mod transfer;
 mod window;
+mod window_table;
+mod windowed;
 
 pub(crate) use self::accuracy::Accuracy;
+pub(crate) use self::block_grid::BlockGrid;
 pub(crate) use self::blocks::{BlockKey, BlockRun, Route, ascending, cube, positions};
 pub(crate) use self::bound::Bound;
 pub(crate) use self::counted::{CountedCube, CountedRows, LatticeCost, MOST_PARTS};
-pub(crate) use self::plane::{BlockGrid, PlanePoints};
+pub(crate) use self::steps::{LaidPlaces, LastBlocks, Lattice, NodeBlocks, Points, Sheets, add_compensated};
 pub(crate) use self::taps::{LoadPoints, PointLanes, Taps};
 pub(crate) use self::terms::{GaussianPart, Terms};
-pub(crate) use self::transfer::{BlockSums, Grid, Reads, Spreads, Transfer, cut};
+pub(crate) use self::transfer::{Reads, Spreads};
 pub(crate) use self::window::{Load, POINTS_PER_VOLUME, Window, WindowDemand};
+pub(crate) use self::windowed::Windowed;

@@ -4,12 +4,13 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::blocks::BlockKey;
+use super::shape::{ROWS, Shape};
 use super::window::{MOST_TAPS, Window};
-use crate::kernel::{LANES, Lanes, exp2_minus};
+use super::window_table::WindowTable;
+use crate::kernel::{LANES, Lanes};
 use crate::simd::arch;
 
-/// What it takes to go from points to nodes and back.
+/// What the steps from points to nodes and back need.
 pub(crate) struct Taps {
     pub(crate) window: Window,
     pub(crate) shape: Shape,
@@ -36,140 +37,8 @@ impl Taps {
 
 /// Places of one block.
 pub(crate) trait LoadPoints {
-    /// Loads at most [`LANES`] of them, with the weights of so many nodes along the last axis.
+    /// Loads at most [`LANES`] of them, with the weights of `WIDTH` nodes along the last axis.
     fn load<S: Simd, const WIDTH: usize>(&self, taps: &Taps, places: &Range<usize>, points: &mut PointLanes);
-}
-
-/// Rows of nodes that are kept in registers together: with two registers for each, enough for additions not to wait for
-/// each other, and not too many for AVX2.
-const ROWS: usize = 4;
-
-/// Nodes around a block: along the first, second and third axis, the second with room for whole sets of [`ROWS`], the
-/// third with room for whole registers.
-#[derive(Clone, Copy)]
-pub(crate) struct Shape {
-    /// Blocks along each axis.
-    pub(crate) blocks: usize,
-    extent: [usize; 3],
-    taps: [usize; 3],
-    width: usize,
-}
-
-impl Shape {
-    fn of(window: &Window) -> Self {
-        let blocks = window.blocks_touched();
-        let width = window.taps.next_multiple_of(8);
-        let along = |axis: usize| if axis < 3 - window.dimensions { 1 } else { blocks * window.nodes };
-        let taps = |axis: usize| if axis < 3 - window.dimensions { 1 } else { window.taps };
-        let second = if window.dimensions == 1 { ROWS } else { window.nodes + window.taps.next_multiple_of(ROWS) };
-        let extent = [along(0), along(1).max(second), along(2).max(window.nodes + width)];
-        Self { blocks, extent, taps: std::array::from_fn(taps), width }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.extent.iter().product()
-    }
-
-    /// Rows along one of the first two axes that a point touches, and spare ones to make whole sets.
-    pub(crate) fn rows_touched(&self, axis: usize) -> usize {
-        self.taps[axis].next_multiple_of(ROWS)
-    }
-
-    /// Sets of rows that a point touches.
-    fn sets(&self) -> usize {
-        self.taps[1].div_ceil(ROWS)
-    }
-
-    /// Rows of the last axis that belong to one block: where they are in the block and in the surroundings.
-    pub(crate) fn rows(&self, nodes: usize, dimensions: usize, step: BlockKey) -> impl Iterator<Item = (usize, usize)> {
-        let extent = self.extent;
-        let count = move |axis: usize| if axis < 3 - dimensions { 1 } else { nodes };
-        (0..count(0)).flat_map(move |a| {
-            (0..count(1)).map(move |b| {
-                let (x, y) = (step[0] as usize * nodes + a, step[1] as usize * nodes + b);
-                ((a * count(1) + b) * nodes, (x * extent[1] + y) * extent[2] + step[2] as usize * nodes)
-            })
-        })
-    }
-}
-
-/// The outer Gaussian at the nodes around a point, from two exponentials:
-/// `exp(−α(k − y)²) = exp(−αk²) · exp(−αy² − αy(T − 1)) · exp(2αy)^j`, `k = j − (T − 1)/2`.
-pub(crate) struct WindowTable {
-    /// `exp(−αk²)`, zero beyond the taps.
-    at_nodes: [f64; MOST_TAPS],
-    /// One, and zero beyond the taps.
-    inside: [f64; MOST_TAPS],
-    /// Where they are, from the first node of the cell that a point is in.
-    nodes: [f64; MOST_TAPS],
-    /// α, to base 2.
-    alpha: f64,
-    span: f64,
-}
-
-impl WindowTable {
-    fn of(window: &Window) -> Self {
-        let span = (window.taps - 1) as f64;
-        let alpha = 0.5 * window.step * window.step / window.outer;
-        let at_node = |j: usize| if j < window.taps { (-alpha * (j as f64 - 0.5 * span).powi(2)).exp() } else { 0.0 };
-        let inside = |j: usize| if j < window.taps { 1.0 } else { 0.0 };
-        Self {
-            at_nodes: std::array::from_fn(at_node),
-            inside: std::array::from_fn(inside),
-            nodes: std::array::from_fn(|j| j as f64 - 0.5 * (span - 1.0)),
-            alpha: alpha * std::f64::consts::LOG2_E,
-            span,
-        }
-    }
-
-    /// The two exponentials for sixteen points at these positions, in nodes, within their cell of the lattice.
-    #[inline(always)]
-    fn exponentials<S: Simd>(&self, within: &Lanes) -> (Lanes, Lanes) {
-        let (mut first, mut ratio) = ([0.0; LANES], [0.0; LANES]);
-        for lane in 0..LANES {
-            let y = within[lane] - 0.5;
-            first[lane] = exp2_minus::<S>(self.alpha * y * (y + self.span));
-            ratio[lane] = exp2_minus::<S>(-2.0 * self.alpha * y);
-        }
-        (first, ratio)
-    }
-
-    /// The weight of one node for a point whose window decays in its own way.
-    #[inline(always)]
-    pub(crate) fn own<S: Simd>(&self, node: usize, decay: f64, within: f64) -> f64 {
-        let distance = self.nodes[node] - within;
-        self.inside[node] * exp2_minus::<S>(decay * (distance * distance))
-    }
-
-    /// Weights of `taps` nodes, for each node those of all points.
-    #[inline(always)]
-    pub(crate) fn by_node<S: Simd>(&self, taps: usize, within: &Lanes, out: &mut [Lanes; MOST_TAPS]) {
-        let (mut power, ratio) = self.exponentials::<S>(within);
-        for (out, at_node) in out.iter_mut().zip(&self.at_nodes).take(taps) {
-            for lane in 0..LANES {
-                out[lane] = at_node * power[lane];
-                power[lane] *= ratio[lane];
-            }
-        }
-    }
-
-    /// Weights of nodes, for each point those of all nodes.
-    #[inline(always)]
-    pub(crate) fn by_point<S: Simd, const WIDTH: usize>(&self, within: &Lanes, out: &mut [[f64; MOST_TAPS]; LANES]) {
-        let (first, ratio) = self.exponentials::<S>(within);
-        for lane in 0..LANES {
-            let z = ratio[lane];
-            let (z2, z4) = (z * z, (z * z) * (z * z));
-            let mut powers = [1.0, z, z2, z2 * z, z4, z4 * z, z4 * z2, z4 * (z2 * z)].map(|power| power * first[lane]);
-            let z8 = z4 * z4;
-            for j in (0..WIDTH).step_by(8) {
-                for i in 0..8 {
-                    out[lane][j + i] = self.at_nodes[j + i] * powers[i];
-                    powers[i] *= z8;
-                }
-            }
-        }
-    }
 }
 
 /// Sixteen points of one block: the first node that each touches, and the weights of its nodes.
@@ -191,7 +60,7 @@ impl PointLanes {
         Box::new(Self { count: 0, corners: [0; LANES], across, along: [[0.0; MOST_TAPS]; LANES] })
     }
 
-    /// So many other points.
+    /// Starts with this many other points.
     #[inline(always)]
     pub(crate) fn start(&mut self, count: usize) {
         self.count = count;
@@ -221,13 +90,12 @@ impl PointLanes {
     }
 }
 
-/// Work on rows of nodes that needs to know at compile time how wide they are, in all and in registers that are taken
-/// together.
+/// Work on rows of nodes whose width, and the number of registers that are processed together, must be known at compile time.
 trait WithWidth {
     fn run<S: Simd, const WIDTH: usize, const TOGETHER: usize>(self, simd: S);
 }
 
-/// Such work for a width that is known only now.
+/// Such work for a width that is known at run time.
 struct ForWidth<W> {
     width: usize,
     work: W,
@@ -256,7 +124,7 @@ fn registers<S: Simd, const TOGETHER: usize>(row: &[f64]) -> &[[S::f64s; TOGETHE
     S::as_simd_f64s(row).0.as_chunks().0
 }
 
-/// Products lane by lane. In registers by hand: left to itself, the compiler goes over nodes instead, by gathers and scatters.
+/// Products lane by lane, with explicit registers: otherwise the compiler vectorises over nodes, by gathers and scatters.
 #[inline(always)]
 fn products<S: Simd>(simd: S, a: &Lanes, b: &Lanes) -> Lanes {
     let mut products = [0.0; LANES];
@@ -412,7 +280,7 @@ fn read_rows<S: Simd, const WIDTH: usize, const TOGETHER: usize, const POINTS: u
         }
     }
     let mut sums = [0.0; POINTS];
-    // No closure here: it would be compiled for the plainest CPU, where each step of the sum is a call.
+    // No closure here: it would be compiled without the CPU features, and each step of the sum would be a call.
     for (sum, value) in sums.iter_mut().zip(values) {
         *sum = simd.reduce_sum_f64s(value);
     }

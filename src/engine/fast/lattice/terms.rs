@@ -1,10 +1,10 @@
-//! What a lattice computes: one Gaussian, or several with weights between sets of columns.
+//! The kernel of a lattice: one Gaussian, or several with weights between sets of columns.
 
 use serde::{Deserialize, Serialize};
 
 use super::window::Load;
 
-/// What the lattice is to compute: Gaussians of some variances, each between every two sets of columns with a weight.
+/// Gaussians of some variances, each with a weight between every two sets of columns.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Terms {
     /// Sets of columns at either end.
@@ -26,7 +26,7 @@ impl Terms {
         Self { sets: 1, parts: vec![GaussianPart { variance: 1.0, weights: vec![1.0] }] }
     }
 
-    /// The variance of the only Gaussian, if it is that.
+    /// The variance of the Gaussian, if it is a single one with weight one.
     pub(crate) fn single(&self) -> Option<f64> {
         match self.parts.as_slice() {
             [part] if part.weights == [1.0] => Some(part.variance),

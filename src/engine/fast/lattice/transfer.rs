@@ -1,113 +1,60 @@
 //! Sums over many sources at once: points → nodes, nodes → nodes, nodes → points.
 
-use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use super::blocks::{BlockKey, BlockRun, Route, cube, positions, readers};
+use super::blocks::{BlockKey, BlockRun, Route, cube};
 use super::convolution::Convolution;
+use super::steps::{LastBlocks, NodeBlocks};
 use super::taps::Taps;
 use super::terms::Terms;
 use super::window::Window;
 
-/// Points added to the nodes of a block before their sum goes to the total, so that roundings do not pile up.
+/// Points that are added plainly to the nodes of a block before their sum is added to the total, so that rounding errors grow slowly.
+/// Chosen, not measured; the bound counts it ([`Window::additions`]).
 const BATCH: usize = 512;
-/// Points of one block that one task takes; a multiple of [`BATCH`]. Where σ is large there are few blocks with many points each:
-/// with larger shares a thread would wait for the other.
+/// Points of one block that one task takes; a multiple of [`BATCH`]. Where σ is large there are few blocks with many points each, and with
+/// larger shares threads would wait for each other. Chosen, not measured.
 const SHARE: usize = 4 * BATCH;
-/// Shares of a block whose nodes are in memory together.
+/// Shares of a block whose nodes are in memory together. Chosen, not measured.
 const SHARES_AT_ONCE: usize = 64;
-/// Blocks that a task takes at least.
+/// Least number of blocks of a task. Chosen, not measured.
 const BLOCKS_AT_ONCE: usize = 16;
 
 impl Window {
-    /// Additions in the longest chain when so many points of a block come together at a node.
+    /// Additions in the longest chain when this many points of a block are added to a node.
     pub(crate) fn additions(&self, points: usize) -> f64 {
         (BATCH + SHARE / BATCH + points / SHARE + self.blocks_touched().pow(self.dimensions as u32)) as f64
     }
 
-    /// Points of a block that make as many additions as coming in so many parts does.
+    /// Points of a block that cause as many additions as this many parts do.
     pub(crate) fn points_of_parts(&self, parts: usize) -> usize {
         SHARE * parts * self.blocks_touched().pow(self.dimensions as u32)
     }
 }
 
-/// The sums of one block of targets: for each target the mass and the columns.
-pub(crate) struct BlockSums {
-    pub(crate) places: Range<usize>,
-    pub(crate) values: Vec<f64>,
-}
-
-/// Sources as a lattice takes them.
+/// Sources of a sheet as windows see them.
 pub(crate) trait Spreads: Sync {
     /// Adds some places of a block to the nodes around it: set by set all columns.
     fn spread(&self, taps: &Taps, run: &BlockRun, nodes: &mut [f64]);
 }
 
-/// Targets as a lattice serves them.
+/// Targets of a sheet as windows see them.
 pub(crate) trait Reads: Sync {
     /// Reads the nodes around a block at its places: for each place one value of each column.
     fn read(&self, taps: &Taps, run: &BlockRun, nodes: &[f64], values: &mut [f64]);
 }
 
-/// What it takes to go from points to nodes, from nodes to nodes and back to points, whichever blocks there are.
+/// The three steps for one window and one set of terms, whichever blocks there are.
 pub(crate) struct Transfer {
     taps: Taps,
     terms: Terms,
 }
 
-/// Sources on a lattice and targets that read it.
-pub(crate) struct Grid {
-    transfer: Transfer,
-    sources: Vec<BlockRun>,
-    targets: Vec<BlockRun>,
-    route: Route,
-}
-
-impl Grid {
-    pub(crate) fn new(window: Window, terms: Terms, sources: Vec<BlockRun>, targets: Vec<BlockRun>) -> Self {
-        let keys = |runs: &[BlockRun]| {
-            let mut keys: Vec<BlockKey> = runs.iter().map(|run| run.key).collect();
-            keys.par_sort_unstable();
-            keys
-        };
-        let near = readers(&window, &keys(&sources));
-        let targets: Vec<BlockRun> = targets
-            .into_par_iter()
-            .filter(|run| near.binary_search(&run.key).is_ok())
-            .flat_map_iter(|run| cut(&run))
-            .collect();
-        let route = Route::new(&window, &keys(&sources), &keys(&targets));
-        Self { transfer: Transfer::new(window, terms), sources, targets, route }
-    }
-
-    /// Bytes that sums take for each column: nodes before, between and after the passes, and the sums of the targets.
-    pub(crate) fn bytes(&self) -> u64 {
-        let targets = self.targets.iter().map(|run| run.places.len() as u64).sum::<u64>();
-        self.transfer.bytes(&self.route) + 8 * targets
-    }
-
-    /// The sums at the targets, block by block.
-    pub(crate) fn sums(&self, sources: &impl Spreads, targets: &impl Reads, columns: usize) -> Vec<BlockSums> {
-        let (at, numbers) = (positions(&self.route.stages[0]), self.transfer.numbers(columns));
-        let mut spread = vec![0.0; at.len() * numbers];
-        let blocks: Vec<Mutex<&mut [f64]>> = spread.chunks_exact_mut(numbers).map(Mutex::new).collect();
-        self.transfer.spread(&self.sources, sources, columns, &at, &blocks);
-        drop(blocks);
-        let nodes = self.transfer.convolve(&self.route, spread, columns);
-        self.transfer.read(&self.targets, targets, columns, &positions(self.route.last()), &nodes)
-    }
-}
-
 impl Transfer {
     pub(crate) fn new(window: Window, terms: Terms) -> Self {
         Self { taps: Taps::new(window), terms }
-    }
-
-    pub(crate) fn window(&self) -> &Window {
-        &self.taps.window
     }
 
     /// Numbers in a block: set by set all columns.
@@ -126,11 +73,6 @@ impl Transfer {
             sets * (blocks[0] + blocks[last]) + blocks[1..].iter().sum::<u64>()
         };
         8 * at_once * self.taps.window.nodes_per_block() as u64
-    }
-
-    /// Blocks whose nodes the points of a block touch.
-    pub(crate) fn touched(&self, key: BlockKey) -> impl Iterator<Item = BlockKey> {
-        cube(key, self.taps.window.dimensions, self.taps.shape.blocks)
     }
 
     /// Nodes → nodes: block after block, set by set, all columns.
@@ -156,36 +98,27 @@ impl Transfer {
         total
     }
 
-    /// Points → nodes, added to the blocks, of which it is told where each is. Blocks whose surroundings overlap take turns, always in the
-    /// same order.
-    pub(crate) fn spread(
-        &self,
-        runs: &[BlockRun],
-        sources: &impl Spreads,
-        columns: usize,
-        at: &HashMap<BlockKey, usize>,
-        blocks: &[Mutex<&mut [f64]>],
-    ) {
-        let of_sets = self.terms.sets * columns;
-        let dimensions = self.taps.window.dimensions;
-        for turn in cube([0; 3], dimensions, self.taps.shape.blocks) {
-            let now = |run: &&BlockRun| {
-                (0..3).all(|k| run.key[k].rem_euclid(self.taps.shape.blocks as i64) == turn[k] || k < 3 - dimensions)
-            };
-            runs.par_iter().filter(now).for_each(|run| {
-                let nodes = self.spread_run(run, sources, of_sets);
-                for step in cube([0; 3], dimensions, self.taps.shape.blocks) {
-                    let key = std::array::from_fn(|k| run.key[k] + step[k]);
-                    if let Some(&at) = at.get(&key) {
-                        let mut block = blocks[at].lock().expect("no task panics");
-                        self.add_to_block(&nodes, step, &mut block, of_sets);
-                    }
-                }
-            });
+    /// Points → nodes, added to the blocks. Blocks whose surroundings overlap take turns in a fixed order, so that bits do not depend on
+    /// threads.
+    pub(crate) fn spread(&self, runs: &[BlockRun], sources: &impl Spreads, columns: usize, nodes: &NodeBlocks) {
+        let (dimensions, blocks) = (self.taps.window.dimensions, self.taps.shape.blocks);
+        for turn in cube([0; 3], dimensions, blocks) {
+            let now =
+                |run: &&BlockRun| (0..3).all(|k| run.key[k].rem_euclid(blocks as i64) == turn[k] || k < 3 - dimensions);
+            runs.par_iter().filter(now).for_each(|run| self.spread_block(run, sources, columns, nodes));
         }
     }
 
-    /// The nodes around one block; many points are shared out, and their parts added in order.
+    fn spread_block(&self, run: &BlockRun, sources: &impl Spreads, columns: usize, nodes: &NodeBlocks) {
+        let of_sets = self.terms.sets * columns;
+        let around = self.spread_run(run, sources, of_sets);
+        for step in cube([0; 3], self.taps.window.dimensions, self.taps.shape.blocks) {
+            let key = std::array::from_fn(|k| run.key[k] + step[k]);
+            nodes.change(&key, |block| self.add_to_block(&around, step, block, of_sets));
+        }
+    }
+
+    /// The sums of a block at the nodes around it; many points are shared among tasks, and the results are added in order.
     fn spread_run(&self, run: &BlockRun, sources: &impl Spreads, columns: usize) -> Vec<f64> {
         let shares: Vec<Range<usize>> = shares(run).collect();
         let mut total = Vec::new();
@@ -232,56 +165,46 @@ impl Transfer {
         }
     }
 
-    /// Nodes → points, block by block, from blocks of which it is told where each is.
-    pub(crate) fn read(
-        &self,
-        runs: &[BlockRun],
-        targets: &impl Reads,
-        columns: usize,
-        at: &HashMap<BlockKey, usize>,
-        nodes: &[f64],
-    ) -> Vec<BlockSums> {
-        let numbers = self.numbers(columns);
-        let block = |key: &BlockKey| at.get(key).map(|at| &nodes[at * numbers..(at + 1) * numbers]);
+    /// Nodes → points: one value of each column for each place of consecutive runs.
+    pub(crate) fn read(&self, runs: &[BlockRun], targets: &impl Reads, columns: usize, nodes: &LastBlocks) -> Vec<f64> {
+        let shares: Vec<BlockRun> = runs.iter().flat_map(cut).collect();
+        let mut values = vec![0.0; shares.iter().map(|run| run.places.len()).sum::<usize>() * columns];
+        let mut rest = values.as_mut_slice();
+        let slots: Vec<&mut [f64]> =
+            shares.iter().map(|run| rest.split_off_mut(..run.places.len() * columns).unwrap_or_default()).collect();
         // Memory for the nodes around a block is used again and again.
-        let read = |memory: &mut Vec<f64>, run: &BlockRun| self.read_run(run, targets, block, columns, memory);
-        runs.par_iter().map_init(Vec::new, read).collect()
+        shares.par_iter().zip(slots).for_each_init(Vec::new, |around, (run, values)| {
+            if self.gather(run.key, columns, nodes, around) {
+                targets.read(&self.taps, run, around, values);
+            }
+        });
+        values
     }
 
-    fn read_run<'a>(
-        &self,
-        run: &BlockRun,
-        targets: &impl Reads,
-        block: impl Fn(&BlockKey) -> Option<&'a [f64]>,
-        columns: usize,
-        nodes: &mut Vec<f64>,
-    ) -> BlockSums {
+    /// Copies the nodes around a block from the blocks that exist; whether any does.
+    fn gather(&self, key: BlockKey, columns: usize, nodes: &LastBlocks, around: &mut Vec<f64>) -> bool {
         let (n, dimensions) = (self.taps.window.nodes, self.taps.window.dimensions);
-        let of_sets = self.terms.sets * columns;
-        nodes.clear();
-        nodes.resize(of_sets * self.taps.shape.len(), 0.0);
+        let (numbers, of_sets) = (self.numbers(columns), self.terms.sets * columns);
+        around.clear();
+        around.resize(of_sets * self.taps.shape.len(), 0.0);
         let mut any = false;
         for step in cube([0; 3], dimensions, self.taps.shape.blocks) {
-            let Some(block) = block(&std::array::from_fn(|k| run.key[k] + step[k])) else { continue };
+            let Some(block) = nodes.get(&std::array::from_fn(|k| key[k] + step[k]), numbers) else { continue };
             any = true;
             for column in 0..of_sets {
                 let block = &block[column * self.taps.window.nodes_per_block()..];
-                let nodes = &mut nodes[column * self.taps.shape.len()..];
+                let around = &mut around[column * self.taps.shape.len()..];
                 for (from, to) in self.taps.shape.rows(n, dimensions, step) {
-                    nodes[to..to + n].copy_from_slice(&block[from..from + n]);
+                    around[to..to + n].copy_from_slice(&block[from..from + n]);
                 }
             }
         }
-        let mut values = vec![0.0; run.places.len() * columns];
-        if any {
-            targets.read(&self.taps, run, nodes, &mut values);
-        }
-        BlockSums { places: run.places.clone(), values }
+        any
     }
 }
 
 /// A block, [`SHARE`] places at a time.
-pub(crate) fn cut(run: &BlockRun) -> impl Iterator<Item = BlockRun> + use<> {
+fn cut(run: &BlockRun) -> impl Iterator<Item = BlockRun> + use<> {
     let key = run.key;
     shares(run).map(move |places| BlockRun { key, places })
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::scene::Cloud;
 
-/// Places whose squares are looked at by one task.
+/// Places of one task. Chosen, not measured.
 const PIECE: usize = 1 << 14;
 
 /// A part of the sphere: its centre, and the largest angle from there.
@@ -18,16 +18,9 @@ pub(crate) struct Cap {
 impl Cap {
     /// Around some places.
     pub(crate) fn around(cloud: &Cloud, places: std::ops::Range<usize>) -> Self {
-        let middle = |k: usize| {
-            let (low, high) = cloud.axes[k][places.clone()]
-                .par_chunks(PIECE)
-                .map(|axis| axis.iter().fold(NOTHING, |(low, high), x| (x.min(low), x.max(high))))
-                .reduce(|| NOTHING, |a, b| (a.0.min(b.0), a.1.max(b.1)));
-            0.5 * (low + high)
-        };
-        let middle: [f64; 3] = std::array::from_fn(middle);
+        let middle: [f64; 3] = std::array::from_fn(|k| middle(&cloud.axes[k][places.clone()]));
         let length = dot(&middle, &middle).sqrt();
-        // Places all around the sphere have their middle inside it; any centre will do for them.
+        // The middle of places all around the sphere is inside it; they may have any centre.
         let centre = if length > 0.1 { middle.map(|x| x / length) } else { [0.0, 0.0, 1.0] };
         let cap = Self { centre, radius: 0.0 };
         let squares = places.into_par_iter().with_min_len(PIECE).map(|place| cap.squared_chord(cloud, place));
@@ -41,7 +34,17 @@ impl Cap {
     }
 }
 
+/// The range of no numbers.
 const NOTHING: (f64, f64) = (f64::INFINITY, f64::NEG_INFINITY);
+
+/// The middle between the least and the largest of some numbers.
+fn middle(numbers: &[f64]) -> f64 {
+    let (low, high) = numbers
+        .par_chunks(PIECE)
+        .map(|numbers| numbers.iter().fold(NOTHING, |(low, high), x| (x.min(low), x.max(high))))
+        .reduce(|| NOTHING, |a, b| (a.0.min(b.0), a.1.max(b.1)));
+    0.5 * (low + high)
+}
 
 /// The angle of a squared chord, or a little more: coordinates without low parts are right to 1e-16.
 pub(crate) fn angle(squared_chord: f64) -> f64 {

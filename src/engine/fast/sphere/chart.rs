@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::cap::dot;
-use crate::engine::fast::lattice::{BlockKey, BlockRun};
+use crate::engine::fast::lattice::BlockKey;
 use crate::kernel::LANES;
 use crate::scene::Cloud;
 use crate::simd::arch;
@@ -25,7 +25,7 @@ fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// Places that one task locates.
+/// Places that one task locates. Chosen, not measured.
 const PIECE: usize = 1 << 14;
 
 /// How a chart is scaled and cut into blocks.
@@ -46,7 +46,7 @@ impl ChartGrid {
         let (side, nodes) = (self.side, self.nodes as f64);
         let mut block = (z.hi / side).floor();
         let within = (z.hi - block * side) + z.lo;
-        // The low part or a rounding may tell that it is the next block.
+        // With the low part, or after rounding, it may be the next block.
         block += if within < 0.0 { -1.0 } else { f64::from(u8::from(within >= side)) };
         let within = (z.hi - block * side) + z.lo;
         (block, (within / side * nodes).clamp(0.0, nodes * (1.0 - f64::EPSILON)))
@@ -61,9 +61,9 @@ impl ChartGrid {
     }
 }
 
-/// The directions that a chart is drawn along.
+/// The axes of a chart.
 ///
-/// They need not be exactly perpendicular: chords are changed by as many units in the last place as they are not.
+/// They are perpendicular up to rounding, which changes chords by as many units in the last place.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Frame {
     across: [[f64; 3]; 2],
@@ -72,14 +72,14 @@ pub(crate) struct Frame {
 
 /// Where a place is in a chart: its block, and where in it, in nodes.
 #[derive(Clone, Copy, Debug, Default)]
-struct ChartPosition {
-    block: [i32; 2],
-    position: [f64; 2],
+pub(super) struct ChartPosition {
+    pub(super) block: [i32; 2],
+    pub(super) position: [f64; 2],
 }
 
 impl ChartPosition {
-    /// The number of its cell among those of the block, which has so many nodes along one side.
-    fn cell(&self, nodes: usize) -> usize {
+    /// The number of its cell in the block, which has this many nodes along one side.
+    pub(super) fn cell(&self, nodes: usize) -> usize {
         self.position[0] as usize * nodes + self.position[1] as usize
     }
 }
@@ -94,14 +94,13 @@ impl Frame {
         Self { across: [first, cross(&centre, &first)], centre }
     }
 
-    /// Puts places into the blocks of a sheet.
-    pub(crate) fn lay_out(&self, grid: &ChartGrid, cloud: &Cloud, places: &[u32]) -> ChartPlaces {
+    /// Where some places are in the blocks of the chart.
+    pub(super) fn locate(&self, grid: &ChartGrid, cloud: &Cloud, places: &[u32]) -> Vec<ChartPosition> {
         let mut located = vec![ChartPosition::default(); places.len()];
-        let locate = |(places, located): (&[u32], &mut [ChartPosition])| {
+        places.par_chunks(PIECE).zip(located.par_chunks_mut(PIECE)).for_each(|(places, located)| {
             arch().dispatch(Locate { frame: self, grid, cloud, places, located });
-        };
-        places.par_chunks(PIECE).zip(located.par_chunks_mut(PIECE)).for_each(locate);
-        ChartPlaces::new(grid.nodes, places, &located)
+        });
+        located
     }
 
     /// The two coordinates of a unit vector with low parts, in twice the usual precision.
@@ -110,7 +109,7 @@ impl Frame {
         let height = product(&self.centre, place);
         let one_more = two_sum(1.0, height.hi);
         let below = Twofold { hi: one_more.hi, lo: one_more.lo + height.lo };
-        // No closures here: they would be compiled for the plainest CPU, where an exact product is a call.
+        // No closures here: they would be compiled without the CPU features, and an exact product would be a call.
         [quotient(product(&self.across[0], place), below), quotient(product(&self.across[1], place), below)]
     }
 }
@@ -167,59 +166,6 @@ impl WithSimd for Locate<'_> {
                 position.block = [blocks[0][lane] as i32, blocks[1][lane] as i32];
                 position.position = [positions[0][lane], positions[1][lane]];
             }
-        }
-    }
-}
-
-/// Places of a chart, block by block, and in a block cell by cell: places of one cell touch the same nodes, which are then loaded once
-/// for many.
-pub(crate) struct ChartPlaces {
-    pub(crate) runs: Vec<BlockRun>,
-    /// Which places they are.
-    pub(crate) places: Vec<u32>,
-    /// Where they are in their block, in nodes.
-    pub(crate) positions: [Vec<f64>; 2],
-}
-
-impl ChartPlaces {
-    fn new(nodes: usize, places: &[u32], located: &[ChartPosition]) -> Self {
-        // Neighbours along the curve are mostly in one block: there is much less to sort than places.
-        let mut pieces: Vec<(&[ChartPosition], &[u32])> = Vec::new();
-        let mut rest = places;
-        for piece in located.chunk_by(|a, b| a.block == b.block) {
-            pieces.extend(rest.split_off(..piece.len()).map(|places| (piece, places)));
-        }
-        pieces.par_sort_by_key(|(located, _)| located[0].block);
-        let (length, mut end) = (places.len(), 0);
-        let mut laid =
-            Self { runs: Vec::new(), places: vec![0; length], positions: [vec![0.0; length], vec![0.0; length]] };
-        for block in pieces.chunk_by(|a, b| a.0[0].block == b.0[0].block) {
-            let start = end;
-            end += block.iter().map(|(located, _)| located.len()).sum::<usize>();
-            laid.write(nodes, block, start);
-            let [first, second] = block[0].0[0].block;
-            laid.runs.push(BlockRun { key: [0, i64::from(first), i64::from(second)], places: start..end });
-        }
-        laid
-    }
-
-    /// Writes the places of a block from `start` on: counts those of each cell, then knows where each belongs.
-    fn write(&mut self, nodes: usize, block: &[(&[ChartPosition], &[u32])], start: usize) {
-        let mut next = vec![0; nodes * nodes + 1];
-        next[0] = start;
-        for position in block.iter().flat_map(|(located, _)| *located) {
-            next[position.cell(nodes) + 1] += 1;
-        }
-        for cell in 0..nodes * nodes {
-            next[cell + 1] += next[cell];
-        }
-        for (position, place) in block.iter().flat_map(|(located, places)| located.iter().zip(*places)) {
-            let at = &mut next[position.cell(nodes)];
-            self.places[*at] = *place;
-            for (axis, position) in self.positions.iter_mut().zip(position.position) {
-                axis[*at] = position;
-            }
-            *at += 1;
         }
     }
 }

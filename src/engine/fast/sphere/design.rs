@@ -1,6 +1,8 @@
-//! How charts of a size are cut into blocks and expanded, and what that costs.
+//! The design of charts of one size: their blocks, window and expansion, with errors and cost.
 
 use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
 
 use super::chart::ChartGrid;
 use super::error_norm::ErrorNorm;
@@ -8,30 +10,30 @@ use super::expansion::{Expansion, Extent};
 use super::mixture::Mixture;
 use crate::engine::fast::lattice::{Accuracy, Bound, Load, Window, WindowDemand};
 
-/// Sides of blocks that are tried, in σ, each a little larger than the one before.
+/// Sides of blocks that are tried, in σ, each larger than the one before by this factor. Chosen, not measured.
 const SIDES: Range<f64> = 1.5..14.0;
 const NEXT_SIDE: f64 = 1.1;
-/// Smallest `scale_offset` for which terms are looked for: no chart is so small that it matters.
+/// Smallest `scale_offset`: it keeps divisions by it finite, and no chart that pays is smaller.
 const LEAST_OFFSET: f64 = 1e-6;
-/// Blocks from the centre of a chart to its edge that their numbers can count.
+/// Most blocks from the centre of a chart to its edge: their numbers are 32-bit.
 const MOST_BLOCKS: f64 = 1e9;
-/// Roundings besides those of the lattice itself: of scales and directions, which change distances and so matter as the decay
-/// does, up to 10 σ; of powers and factors.
+/// Roundings besides those of the lattice itself: 16 of scales and directions, which change distances and so count as often as the
+/// decay, 50 at 10 σ; and 64 of powers and factors.
 const ROUNDINGS: f64 = 50.0 * 16.0 + 64.0;
 
-/// Part of the relative error that the expansion gets; the rest is for sampling.
+/// Part of the relative error that the expansion may use; the rest is for sampling. Chosen, not measured.
 const EXPANDING_SHARE: f64 = 0.5;
-/// Part of the error of the expansion that the mixture of chords gets.
+/// Part of the error of the expansion that the mixture of chords may use. Chosen, not measured.
 const MIXTURE_SHARE: f64 = 0.7;
 
-/// What a multiplication at a node costs next to one at a point, which also loads and stores.
+/// What a multiplication at a node costs next to one at a point, which also loads and stores. Estimated, not measured.
 const NODE: f64 = 0.3;
 
-/// By how much the accuracy of charts is relaxed at most where points are many: rows with a few sources around them are still
-/// certified.
+/// By how much the accuracy of charts is relaxed at most where points are dense: rows with a few sources around them are still
+/// certified. Chosen, not measured.
 const MOST_RELAXED: f64 = 3.0;
 
-/// What charts are for, and how accurate they must be.
+/// The kernel that charts must reproduce, and how accurately.
 #[derive(Clone, Debug)]
 pub(crate) struct ChartDemand {
     /// σ in radians.
@@ -40,19 +42,19 @@ pub(crate) struct ChartDemand {
     relative: f64,
     /// Everything else, as a multiple of √K.
     root: f64,
-    /// What the error of the expansion is measured by: it gets half of the above.
+    /// The norm of the error of the expansion, which may use half of the above.
     norm: ErrorNorm,
     mixture: Mixture,
-    /// Sources with a smaller kernel than this need not be in a chart.
+    /// Sources with a smaller kernel than this need not be on a chart.
     left_out: f64,
-    /// Points in σ² where they are many, next to where the lattice begins to pay.
+    /// Points in σ² where they are dense, relative to where a lattice starts to pay.
     density: f64,
 }
 
 impl ChartDemand {
-    /// For points that are so many times as dense as where the lattice begins to pay.
+    /// For points of this density, relative to where a lattice starts to pay.
     pub(crate) fn new(accuracy: &Accuracy, density: f64) -> Option<Self> {
-        // Where points are many, lonely rows are few and may be summed directly.
+        // Where points are dense, isolated rows are few and may be summed directly.
         let root = accuracy.root * (1.0 + 0.25 * density).sqrt().min(MOST_RELAXED);
         Self::with(accuracy.sigma, accuracy.relative, root, accuracy.left_out, density)
     }
@@ -62,7 +64,7 @@ impl ChartDemand {
         Self::with(accuracy.sigma, accuracy.relative, accuracy.root, accuracy.left_out, density)
     }
 
-    /// With this relative error for all, of which the expansion gets a part.
+    /// For this relative error, of which the expansion may use a part.
     fn with(sigma: f64, relative: f64, root: f64, left_out: f64, density: f64) -> Option<Self> {
         let norm = ErrorNorm::new(2.0 * EXPANDING_SHARE * relative / root);
         let mixture = Mixture::of_arcs(sigma, &norm, 0.5 * MIXTURE_SHARE * root)?;
@@ -76,14 +78,14 @@ impl ChartDemand {
 }
 
 /// What all charts have in common.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ChartDesign {
     pub(crate) grid: ChartGrid,
     pub(crate) window: Window,
     pub(crate) expansion: Expansion,
     /// κ of the norm that the expansion is measured by.
     near: f64,
-    /// Largest kernel of what is not in a chart.
+    /// Largest kernel of sources that are not on a chart.
     pub(crate) left_out: f64,
 }
 
@@ -123,7 +125,7 @@ impl ChartDesign {
         self.window.cost(crowded(&self.expansion, task))
     }
 
-    /// Relative error of sampling and rounding, when so many points of a block come together at a node.
+    /// Relative error of sampling and rounding, with at most this many points in a block.
     pub(crate) fn sampling(&self, points: usize) -> f64 {
         let window = &self.window;
         // The exponents of windows, each right to some units in the last place.
@@ -137,14 +139,14 @@ impl ChartDesign {
         self.near * self.expansion.miss
     }
 
-    /// The bound of sums on these charts, with so many points in one block.
+    /// The bound of sums on these charts, with at most this many points in one block.
     pub(crate) fn bound(&self, points: usize, weight: f64) -> Bound {
         let (sampling, expansion) = (self.sampling(points), &self.expansion);
         let root = self.root() + expansion.far * sampling;
         Bound { relative: sampling + self.expanding(), root, absolute: expansion.beyond + self.left_out, weight }
     }
 
-    /// Error of everything that is cut off, as a multiple of √K.
+    /// Error of the expansion and of truncation, as a multiple of √K.
     pub(crate) fn root(&self) -> f64 {
         self.expansion.miss + self.expansion.amount * self.window.truncation
     }

@@ -1,13 +1,13 @@
-//! What errors of kernels on the sphere are measured by.
+//! The norm in which errors of kernels on the sphere are measured.
 
-/// Highest order of Laguerre's polynomials that is asked for.
+/// Highest order of Laguerre's polynomials that is used: no expansion takes more parts.
 pub(crate) const MOST_ORDERS: usize = 12;
-/// Where they are looked at: so often in each unit, up to beyond the last zero, which is below 4m + 2.
+/// Where they are evaluated: so often in each unit, and up to beyond the last zero, which is below 4m + 2.
 const LOOKS: u32 = 250;
 const LAST_LOOK: u32 = 60;
 
 /// √K + κK, K being the kernel. Far away the first is larger, nearby the second: an error that is small next to K does no harm there.
-/// What is a multiple of it costs as much of `√(W D) + κD`.
+/// An error that is a multiple of it adds up to at most this multiple of `√(W D) + κD`.
 #[derive(Clone, Debug)]
 pub(crate) struct ErrorNorm {
     /// κ.

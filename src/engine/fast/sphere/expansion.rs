@@ -18,10 +18,12 @@
 //! some hundreds. So divided differences of order m, and the remainder with m = n, are small multiples of √K + κK.
 
 use std::f64::consts::PI;
-use std::ops::RangeBounds;
+
+use serde::{Deserialize, Serialize};
 
 use super::error_norm::{ErrorNorm, MOST_ORDERS};
 use super::mixture::Mixture;
+use super::polynomial::{ChebyshevSeries, Polynomial, chebyshev_node};
 use crate::engine::fast::lattice::{GaussianPart, Terms};
 
 /// Where a chart is used.
@@ -35,28 +37,28 @@ pub(crate) struct Extent {
     pub(crate) radius: f64,
 }
 
-/// Terms with what can be said about them.
-#[derive(Clone, Debug)]
+/// Terms with bounds of their error and their size.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Expansion {
     pub(crate) terms: Terms,
     /// Error as a multiple of the norm.
     pub(crate) miss: f64,
-    /// Total size of the Gaussians at distance zero.
+    /// Sum of the absolute Gaussians at distance zero.
     pub(crate) amount: f64,
     /// The Gaussians, all taken positive, add up to at most `near · K + far · √K`.
     pub(crate) near: f64,
     pub(crate) far: f64,
-    /// How many times more it is when the sets that a Gaussian comes in are all taken positive.
+    /// By which factor it grows when all sets of a Gaussian are taken positive.
     pub(crate) in_all: f64,
-    /// A bound on kernel and Gaussians together where the above was not shown.
+    /// A bound on kernel and Gaussians together beyond the arcs for which the above is shown.
     pub(crate) beyond: f64,
     /// √K is at least a Gaussian of the chord of this variance, in σ².
     pub(crate) root: f64,
 }
 
-/// Most sets of columns: with more, smaller charts are cheaper.
+/// Most sets of columns: with more, smaller charts are cheaper. Estimated, not measured.
 const MOST_SETS: usize = 4;
-/// Kernels above e to minus this count as near.
+/// Kernels above e to minus this count as near. Chosen, not measured.
 const NEAR: f64 = 15.0;
 
 impl Expansion {
@@ -136,14 +138,14 @@ impl<'a> Region<'a> {
         mixture.parts.iter().map(term).sum()
     }
 
-    /// The error of the interpolation at so many nodes, in norms.
+    /// The error of the interpolation at this many nodes, in norms.
     fn remainder(&self, mixture: &Mixture, parts: usize) -> f64 {
         let half = 0.5 * (self.nu.1 - self.nu.0);
         let product = 2.0 * (0.5 * half).powi(parts as i32);
         self.in_norms(size(mixture) * product * self.norm.laguerre(parts) / self.narrowest().powi(parts as i32 + 1))
     }
 
-    /// So many times `(S + p) (exp(−x/2) + κ exp(−x))`, `x = r² / 2(S + ν)`, in norms.
+    /// `factor` times `(S + p) (exp(−x/2) + κ exp(−x))`, `x = r² / 2(S + ν)`, in norms.
     fn in_norms(&self, factor: f64) -> f64 {
         // With `exp(−x/2) = τ√K` it is `τ√K + κτ²K`. Up to the near arc τ² is a bound, and beyond the second part is at most its share.
         let near_arc = (2.0 * NEAR).sqrt() * self.sigma;
@@ -169,7 +171,6 @@ impl<'a> Region<'a> {
         // below this.
         let higher = (least + self.scale_offset * self.scale_offset) / (least + narrowest - 1.0);
         let wider = |p: f64| ((least + widest - 1.0) / (least + p)).max(1.0);
-        let per_chord = |arc: f64| (0.5 * arc / (0.5 * arc).sin()).powi(2);
         let near = per_chord((2.0 * NEAR).sqrt() * self.sigma);
         let far = per_chord(self.farthest);
         let here = wider(self.product.0 - self.product.1);
@@ -191,12 +192,17 @@ impl<'a> Region<'a> {
     }
 }
 
+/// The square of an arc over that of its chord.
+fn per_chord(arc: f64) -> f64 {
+    (0.5 * arc / (0.5 * arc).sin()).powi(2)
+}
+
 /// Total size of the weights of normalised Gaussians.
 fn size(mixture: &Mixture) -> f64 {
     mixture.parts.iter().map(|(weight, variance)| (weight * variance).abs()).sum()
 }
 
-/// How much larger than at so many Chebyshev nodes the polynomial through them can be: it is so at the ends.
+/// The Lebesgue constant of this many Chebyshev nodes: it is reached at the ends.
 fn lebesgue(nodes: usize) -> f64 {
     (0..nodes).map(|k| (PI * (k as f64 + 0.5) / (2 * nodes) as f64).tan().recip()).sum::<f64>() / nodes as f64
 }
@@ -204,112 +210,6 @@ fn lebesgue(nodes: usize) -> f64 {
 /// ν of a part of the mixture with variance λ.
 fn nu(variance: f64, sum: f64, p: f64) -> f64 {
     (variance - 1.0) * (1.0 + sum) + variance * p
-}
-
-fn chebyshev_node(k: usize, count: usize) -> f64 {
-    (PI * (k as f64 + 0.5) / count as f64).cos()
-}
-
-/// A polynomial of two variables within ±1 as a sum of products of Chebyshev polynomials.
-#[derive(Clone)]
-struct ChebyshevSeries {
-    count: usize,
-    /// The second variable fastest.
-    coefficients: Vec<f64>,
-}
-
-impl ChebyshevSeries {
-    fn zero(count: usize) -> Self {
-        Self { count, coefficients: vec![0.0; count * count] }
-    }
-
-    fn add(&mut self, factor: f64, other: &Self) {
-        self.coefficients.iter_mut().zip(&other.coefficients).for_each(|(to, from)| *to += factor * from);
-    }
-
-    /// Of degree below `count` in each variable.
-    fn of(count: usize, value: impl Fn(f64, f64) -> f64) -> Self {
-        let node = |k: usize| chebyshev_node(k, count);
-        let values: Vec<f64> = (0..count * count).map(|at| value(node(at / count), node(at % count))).collect();
-        // The discrete cosine transform along one axis, the other becoming the first.
-        let transform = |values: &[f64]| -> Vec<f64> {
-            let coefficient = |a: usize, b: usize| {
-                let angle = |k: usize| PI * a as f64 * (k as f64 + 0.5) / count as f64;
-                let scale = if a == 0 { 1.0 } else { 2.0 } / count as f64;
-                scale * (0..count).map(|k| values[k * count + b] * angle(k).cos()).sum::<f64>()
-            };
-            (0..count * count).map(|at| coefficient(at % count, at / count)).collect()
-        };
-        Self { count, coefficients: transform(&transform(&values)) }
-    }
-
-    /// Total size of the terms of some degrees.
-    fn size(&self, degrees: impl RangeBounds<usize>) -> f64 {
-        let terms = self.coefficients.iter().enumerate();
-        terms.filter(|(at, _)| degrees.contains(&(at / self.count + at % self.count))).map(|(_, x)| x.abs()).sum()
-    }
-
-    /// The terms below a degree as a polynomial in α and β.
-    fn in_points(&self, degree: usize, scale_offset: f64, product: (f64, f64)) -> Polynomial {
-        let mut first = Polynomial::zero(degree);
-        let mut second = Polynomial::zero(degree);
-        if degree > 1 {
-            let half = 0.5 / scale_offset;
-            (first.0[1], first.0[degree]) = (half, half);
-            (second.0[0], second.0[degree + 1]) = (-product.0 / product.1, 1.0 / product.1);
-        }
-        let (first, second) = (first.chebyshev(degree), second.chebyshev(degree));
-        let mut all = Polynomial::zero(degree);
-        for (a, first) in first.iter().enumerate() {
-            for (b, second) in second.iter().enumerate().take(degree - a) {
-                all.add(self.coefficients[a * self.count + b], &first.times(second, degree));
-            }
-        }
-        all
-    }
-}
-
-/// A polynomial in α and β by coefficients, powers of β fastest, of degree below the square root of their number in each.
-#[derive(Clone)]
-struct Polynomial(Vec<f64>);
-
-impl Polynomial {
-    fn zero(degree: usize) -> Self {
-        Self(vec![0.0; degree * degree])
-    }
-
-    fn add(&mut self, factor: f64, other: &Self) {
-        self.0.iter_mut().zip(&other.0).for_each(|(to, from)| *to += factor * from);
-    }
-
-    /// The product of two polynomials; what would be of a higher degree is not there.
-    fn times(&self, other: &Self, degree: usize) -> Self {
-        let mut product = Self::zero(degree);
-        for (i, a) in self.0.iter().enumerate() {
-            for (j, b) in other.0.iter().enumerate() {
-                let powers = (i / degree + j / degree, i % degree + j % degree);
-                if powers.0 < degree && powers.1 < degree {
-                    product.0[powers.0 * degree + powers.1] += a * b;
-                }
-            }
-        }
-        product
-    }
-
-    /// The Chebyshev polynomials of this one, as many as asked for.
-    fn chebyshev(&self, count: usize) -> Vec<Self> {
-        let mut one = Self::zero(count);
-        one.0[0] = 1.0;
-        let mut all = vec![one, self.clone()];
-        all.truncate(count);
-        while all.len() < count {
-            let mut next = Self::zero(count);
-            next.add(2.0, &self.times(&all[all.len() - 1], count));
-            next.add(-1.0, &all[all.len() - 2]);
-            all.push(next);
-        }
-        all
-    }
 }
 
 #[cfg(test)]

@@ -1,28 +1,28 @@
 //! The kernel on the sphere as a sum of few Gaussians of the straight distance.
 //!
-//! The kernel is a Gaussian of the arc, but the lattice knows only chords. A few Gaussians of the chord with
-//! variances around σ² add up to the Gaussian of the arc as closely as asked, the fewer the smaller the sphere's
-//! curvature within a few σ. They are fitted by least squares, and the fit is then bounded, not trusted.
+//! The kernel is a Gaussian of the arc, but the lattice computes Gaussians of the chord. A few Gaussians of the chord with
+//! variances around σ² add up to the Gaussian of the arc within the required error; the narrower σ, the fewer are needed. They are fitted
+//! by least squares, and the error of the fit is then bounded.
 
 use super::error_norm::ErrorNorm;
 
-/// Weights and variances of Gaussians, in σ², that add up to the kernel but for a known error.
+/// Weights and variances of Gaussians, in σ², that add up to the kernel within a known error.
 #[derive(Clone, Debug)]
 pub(crate) struct Mixture {
     pub(crate) parts: Vec<(f64, f64)>,
     /// Error as a multiple of the norm.
     pub(crate) miss: f64,
-    /// The largest arc, in radians, for which that was shown: all there are, or so many σ that the kernel has vanished.
+    /// The largest arc, in radians, for which that is shown: half a turn, or [`FARTHEST`] σ.
     pub(crate) farthest: f64,
 }
 
-/// How many Gaussians are tried if one alone does not do: odd numbers, so that one of them has variance one.
+/// How many Gaussians are tried if one is not enough: odd numbers, so that one of them has variance one.
 const COUNTS: [usize; 4] = [3, 5, 7, 9];
-/// Variances lie within this many σ, in radians, of one: as the curvature goes, so that weights stay small.
+/// Variances lie within this many σ, in radians, of one: proportional to the curvature, so that weights stay small. Chosen, not measured.
 const SPREAD_PER_SIGMA: f64 = 1.2;
-/// And never farther from one than this.
+/// And never farther from one than this. Chosen, not measured.
 const MOST_SPREAD: f64 = 0.25;
-/// Arcs beyond so many σ are bounded by their size alone: K is 2e-22 there.
+/// Arcs beyond this many σ are bounded by their size alone: K is 2e-22 there.
 const FARTHEST: f64 = 10.0;
 /// Pieces of one σ of arc: over each the norm changes by a third at most where it matters, up to 5 σ, and a polynomial of
 /// this degree follows the error within 1e-14.
@@ -41,7 +41,7 @@ impl Mixture {
     }
 }
 
-/// Arcs at which the fit is made and bounded, in radians.
+/// Arcs at which the mixture is fitted and bounded, in radians.
 struct Samples<'a> {
     sigma: f64,
     norm: &'a ErrorNorm,
@@ -72,7 +72,7 @@ impl<'a> Samples<'a> {
         (-0.5 * chord * chord / variance).exp()
     }
 
-    /// The best single Gaussian. Chords are shorter than arcs, by y²/24 at y radians, which a smaller variance makes up for at one distance.
+    /// The best single Gaussian. Chords are shorter than arcs, by y²/24 at y radians; a smaller variance corrects that at one distance.
     fn alone(&self) -> Option<Mixture> {
         let variances =
             (0..16).map(|k| 1.0 - 0.2 * f64::from(k) * self.sigma.powi(2)).filter(|variance| *variance > 0.5);
@@ -84,17 +84,19 @@ impl<'a> Samples<'a> {
         let node = |k: usize| (std::f64::consts::PI * (k as f64 + 0.5) / count as f64).cos();
         let spread = (SPREAD_PER_SIGMA * self.sigma).min(MOST_SPREAD);
         let variances: Vec<f64> = (0..count).map(|k| 1.0 + spread * node(k)).collect();
-        let relative = |value: &dyn Fn(f64) -> f64| -> Vec<f64> {
-            let length = |arc: f64| self.root(arc) * self.norm.per_root(self.root(arc));
-            self.arcs.iter().map(|&arc| value(arc) / length(arc)).collect()
-        };
         let columns: Vec<Vec<f64>> =
-            variances.iter().map(|&variance| relative(&|arc| self.part(arc, variance))).collect();
-        let weights = least_squares(columns, relative(&|arc| self.kernel(arc)));
+            variances.iter().map(|&variance| self.relative(|arc| self.part(arc, variance))).collect();
+        let weights = least_squares(columns, self.relative(|arc| self.kernel(arc)));
         weights.into_iter().zip(variances).collect()
     }
 
-    /// A mixture with what can be said about it.
+    /// A function at all arcs, relative to the norm there.
+    fn relative(&self, value: impl Fn(f64) -> f64) -> Vec<f64> {
+        let length = |arc: f64| self.root(arc) * self.norm.per_root(self.root(arc));
+        self.arcs.iter().map(|&arc| value(arc) / length(arc)).collect()
+    }
+
+    /// A mixture with its error.
     fn bounded(&self, parts: Vec<(f64, f64)>) -> Mixture {
         let sum = |arc: f64| parts.iter().map(|(weight, variance)| weight * self.part(arc, *variance)).sum::<f64>();
         let miss = |&arc: &f64| (sum(arc) - self.kernel(arc)).abs() / self.root(arc);
@@ -112,10 +114,6 @@ impl<'a> Samples<'a> {
 
 /// Weights of the columns that come closest to the goal: Gram and Schmidt, twice for accuracy, then back substitution.
 fn least_squares(columns: Vec<Vec<f64>>, goal: Vec<f64>) -> Vec<f64> {
-    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
-    let take_off = |from: &mut [f64], factor: f64, what: &[f64]| {
-        from.iter_mut().zip(what).for_each(|(x, y)| *x -= factor * y);
-    };
     let count = columns.len();
     let mut basis: Vec<Vec<f64>> = Vec::new();
     let mut triangle = vec![vec![0.0; count]; count];
@@ -124,7 +122,7 @@ fn least_squares(columns: Vec<Vec<f64>>, goal: Vec<f64>) -> Vec<f64> {
             for (j, direction) in basis.iter().enumerate() {
                 let along = dot(direction, &column);
                 triangle[j][k] += along;
-                take_off(&mut column, along, direction);
+                subtract(&mut column, along, direction);
             }
         }
         triangle[k][k] = dot(&column, &column).sqrt();
@@ -137,7 +135,7 @@ fn least_squares(columns: Vec<Vec<f64>>, goal: Vec<f64>) -> Vec<f64> {
     let mut weights = vec![0.0; count];
     for (weight, direction) in weights.iter_mut().zip(&basis) {
         *weight = dot(direction, &goal);
-        take_off(&mut goal, *weight, direction);
+        subtract(&mut goal, *weight, direction);
     }
     for k in (0..count).rev() {
         weights[k] /= triangle[k][k];
@@ -146,6 +144,15 @@ fn least_squares(columns: Vec<Vec<f64>>, goal: Vec<f64>) -> Vec<f64> {
         }
     }
     weights
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// Subtracts a multiple of a vector.
+fn subtract(from: &mut [f64], factor: f64, vector: &[f64]) {
+    from.iter_mut().zip(vector).for_each(|(x, y)| *x -= factor * y);
 }
 
 #[cfg(test)]

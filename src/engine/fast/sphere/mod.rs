@@ -1,22 +1,26 @@
 //! Lattices on the sphere: charts, in each of which the lattice of the plane works.
 //!
-//! In: places of the sphere, or counts of them. Out: charts, the places on each, and their sums.
+//! In: places of the sphere, or counts of them. Out: [`SphereLattice`], which implements [`Lattice`](super::lattice::Lattice) through windows.
 //! Bound: that of the lattice, and what the kernel loses in a chart: [`expansion`] has the proof for arcs in charts,
-//! [`mixture`] for arcs by chords.
+//! [`mixture`] for arcs by chords. [`design`] adds them up.
 //!
-//! From the bottom up: [`cap`] ← [`chart`]; [`error_norm`] ← [`mixture`] ← [`expansion`] ← [`design`] ← [`atlas`] ← [`counted`].
+//! Order of files: [`error_norm`], [`mixture`], [`polynomial`], [`expansion`]; [`cap`], [`known`], [`reach`]; [`chart`], [`places`], [`windows`];
+//! [`design`]; [`sphere_lattice`].
 
-mod atlas;
 mod cap;
 mod chart;
-mod counted;
 mod design;
 mod error_norm;
 mod expansion;
+mod known;
 mod mixture;
+mod places;
+mod polynomial;
+mod reach;
+mod sphere_lattice;
+mod windows;
 
-pub(crate) use self::atlas::{Atlas, AtlasDraft, Chart, ChartPoints};
-pub(crate) use self::cap::{Cap, angle};
-pub(crate) use self::chart::ChartGrid;
-pub(crate) use self::counted::{CountedAtlas, CubeCluster, centres, half_diagonal};
+pub(crate) use self::cap::angle;
 pub(crate) use self::design::ChartDemand;
+pub(crate) use self::known::{KnownPlaces, centres, half_diagonal, sorted_centres};
+pub(crate) use self::sphere_lattice::{BYTES_OF_PLACE, ChartProblem, SphereLattice};

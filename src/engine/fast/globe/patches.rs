@@ -1,4 +1,6 @@
-//! Which patches there are, and what nodes give to nodes.
+//! The patches of the sphere for one σ: their nodes, and the sums from nodes to nodes.
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -10,26 +12,26 @@ use crate::engine::tile::{RUN, TargetTile};
 use crate::kernel::{DECAY_ROUNDINGS, KERNEL_ROUNDINGS, LANES, Sphere};
 use crate::scene::Cloud;
 
-/// Two places of a patch are at most so many heights apart.
+/// Two places of a patch are at most this many heights apart.
 pub(crate) const ACROSS: f64 = 2.0;
-/// How far the angles of a place and of a node may put them from where they are, in radians: some roundings of angles up to 2π.
+/// Errors of the angles of a place and of a node, in radians: a few roundings of angles up to 2π.
 const PLACE_OFF: f64 = 4e-15;
 const NODE_OFF: f64 = 2e-15;
 
 /// The sphere in patches, for one σ.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Mesh {
+pub(crate) struct GlobeLattice {
     pub(crate) bands: Bands,
     pub(crate) chebyshev: Chebyshev,
     sigma: f64,
-    /// Patches farther apart than this carry nothing to each other.
+    /// Patches farther apart than this contribute nothing to each other.
     reach: f64,
     /// Error of a pair of weight one.
     pub(crate) off: f64,
 }
 
-impl Mesh {
-    /// With bands so high at most; interpolation, and what is out of reach, may each be off by this.
+impl GlobeLattice {
+    /// With bands of at most this height; interpolation and truncation may each have the error `off`.
     pub(crate) fn new(height: f64, arcs: &Arcs, off: f64) -> Option<Self> {
         let bands = Bands::new(height, arcs, off)?;
         let chebyshev = Chebyshev::new(bands.nodes);
@@ -38,10 +40,10 @@ impl Mesh {
         (mesh.bands.across() <= ACROSS * height).then_some(Self { off, ..mesh })
     }
 
-    /// Errors besides: of images, roundings, and places that are not quite where they are.
+    /// Other errors: of images, of rounding, and of angles.
     fn others(&self, arcs: &Arcs) -> f64 {
         let side = self.bands.nodes as f64;
-        // What is wrong at the nodes comes to a pair of places through four sums of cardinal functions.
+        // Errors at the nodes reach a pair of places through four sums of cardinal functions.
         let through = lebesgue(self.bands.nodes).powi(4);
         let roundings = 4.0 * Chebyshev::roundings(self.bands.nodes)
             + (CHUNK + RUN) as f64
@@ -63,18 +65,19 @@ impl Mesh {
 
     /// For each of some patches those others that are within reach.
     pub(crate) fn near(&self, patches: &[PatchKey], others: &[PatchKey]) -> Vec<Vec<u32>> {
-        let caps =
-            |keys: &[PatchKey]| -> Vec<([f64; 3], f64)> { keys.iter().map(|key| self.bands.cap(*key)).collect() };
-        let others = caps(others);
-        let of = |(centre, radius): ([f64; 3], f64)| {
-            let is_near = |(_, (other, more)): &(u32, &([f64; 3], f64))| {
-                let squared: f64 = (0..3).map(|k| (centre[k] - other[k]).powi(2)).sum();
-                // The chord is no longer than the arc.
-                squared.sqrt() <= self.reach + radius + more
-            };
-            (0..).zip(&others).filter(is_near).map(|(number, _)| number).collect()
+        let others: Vec<([f64; 3], f64)> = others.iter().map(|key| self.bands.cap(*key)).collect();
+        let near = |key: &PatchKey| {
+            let cap = self.bands.cap(*key);
+            (0..).zip(&others).filter(|(_, other)| self.is_near(&cap, other)).map(|(number, _)| number).collect()
         };
-        caps(patches).into_par_iter().map(of).collect()
+        patches.par_iter().map(near).collect()
+    }
+
+    /// Whether two caps, given by centre and radius, are within reach.
+    fn is_near(&self, (centre, radius): &([f64; 3], f64), (other, more): &([f64; 3], f64)) -> bool {
+        let squared: f64 = (0..3).map(|k| (centre[k] - other[k]).powi(2)).sum();
+        // The chord is no longer than the arc.
+        squared.sqrt() <= self.reach + radius + more
     }
 
     /// All nodes of some patches.
@@ -85,30 +88,35 @@ impl Mesh {
         Cloud { axes: (0..6).map(axis).collect(), groups: Vec::new() }
     }
 
-    /// What columns at the nodes of source patches give to the nodes of target patches: for each patch, one column after the other.
-    pub(crate) fn transfer(&self, sources: &[PatchKey], moments: &[Vec<f64>], targets: &[PatchKey]) -> Vec<Vec<f64>> {
+    /// Sums at the nodes of target patches over columns at all nodes of source patches: for each patch one column after the other.
+    pub(super) fn transfer(&self, sources: &[PatchKey], moments: &[Vec<f64>], targets: &[PatchKey]) -> Vec<f64> {
         let near = self.near(targets, sources);
         let (from, to, nodes) = (self.nodes(sources), self.nodes(targets), self.nodes_of_a_patch());
         let moments: Vec<&[f64]> = moments.iter().map(Vec::as_slice).collect();
         let decay = Sphere { scale: 0.5 * std::f64::consts::LOG2_E / (self.sigma * self.sigma) };
-        let tile = |(patch, start): (usize, usize)| {
-            let first = patch * nodes + start;
-            let places: Vec<u32> = (first..first + LANES.min(nodes - start)).map(|node| node as u32).collect();
-            let runs = near[patch].iter().flat_map(|source| {
-                let (start, end) = (*source as usize * nodes, (*source as usize + 1) * nodes);
-                (start..end).step_by(RUN).map(move |start| start..end.min(start + RUN))
-            });
-            TargetTile::between(decay, &to, &from, 3, &places).sum(runs, &moments)
-        };
         let tiles: Vec<(usize, usize)> =
             (0..near.len()).flat_map(|patch| (0..nodes).step_by(LANES).map(move |start| (patch, start))).collect();
-        let sums: Vec<_> = tiles.par_iter().map(|which| tile(*which)).collect();
-        let mut field = vec![vec![0.0; moments.len() * nodes]; near.len()];
+        let sum_tile = |&(patch, start): &(usize, usize)| {
+            let first = (patch * nodes + start) as u32;
+            let places: Vec<u32> = (first..first + LANES.min(nodes - start) as u32).collect();
+            TargetTile::between(decay, &to, &from, 3, &places).sum(runs_of_nodes(&near[patch], nodes), &moments)
+        };
+        let sums: Vec<_> = tiles.par_iter().map(sum_tile).collect();
+        let mut field = vec![0.0; near.len() * moments.len() * nodes];
         for ((patch, start), sums) in tiles.into_iter().zip(sums) {
-            for (out, sums) in field[patch].chunks_exact_mut(nodes).zip(sums) {
+            let patch = &mut field[patch * moments.len() * nodes..];
+            for (out, sums) in patch.chunks_exact_mut(nodes).zip(sums) {
                 out[start..].iter_mut().zip(sums).for_each(|(out, sum)| *out = sum);
             }
         }
         field
     }
+}
+
+/// The nodes of some patches in runs for tiles.
+fn runs_of_nodes(patches: &[u32], nodes: usize) -> impl Iterator<Item = Range<usize>> {
+    patches.iter().flat_map(move |patch| {
+        let (start, end) = (*patch as usize * nodes, (*patch as usize + 1) * nodes);
+        (start..end).step_by(RUN).map(move |start| start..end.min(start + RUN))
+    })
 }

@@ -1,21 +1,18 @@
-//! The lattice in the space that places are in: which block a place is in, and where in it.
+//! Blocks along the curve that places are sorted by: which block a place is in, and where in it.
 
 use std::ops::Range;
 
-use pulp::Simd;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{BlockKey, BlockRun};
-use super::taps::{LoadPoints, PointLanes, Taps};
-use super::transfer::{Reads, Spreads};
 use crate::kernel::{LANES, Lanes};
 use crate::scene::{Cloud, Curve};
 
-/// Places that one task cuts into runs.
+/// Places that one task cuts into runs. Chosen, not measured.
 const PIECE: usize = 1 << 14;
 
-/// How places become positions in blocks.
+/// Blocks of one side along a curve.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct BlockGrid {
     pub(crate) curve: Curve,
@@ -87,54 +84,5 @@ impl BlockGrid {
         // Rounding may have put a place on the far edge of its block.
         let (nodes_per_unit, most) = (nodes as f64 / self.side, nodes as f64 * (1.0 - f64::EPSILON));
         positions.map(|offset| (offset * nodes_per_unit).clamp(0.0, most))
-    }
-}
-
-/// Places of the plane, or of space; they have one set of columns.
-pub(crate) struct PlanePoints<'a> {
-    pub(crate) block_grid: &'a BlockGrid,
-    pub(crate) cloud: &'a Cloud,
-    pub(crate) columns: &'a [&'a [f64]],
-}
-
-impl PlanePoints<'_> {
-    fn loader<'a>(&'a self, run: &'a BlockRun) -> PlaneLoader<'a> {
-        PlaneLoader { block_grid: self.block_grid, key: &run.key, cloud: self.cloud }
-    }
-}
-
-impl Spreads for PlanePoints<'_> {
-    fn spread(&self, taps: &Taps, run: &BlockRun, nodes: &mut [f64]) {
-        taps.spread(&self.loader(run), run.places.clone(), self.columns, nodes);
-    }
-}
-
-impl Reads for PlanePoints<'_> {
-    fn read(&self, taps: &Taps, run: &BlockRun, nodes: &[f64], values: &mut [f64]) {
-        taps.read(&self.loader(run), run.places.clone(), nodes, values);
-    }
-}
-
-/// Places of the plane, or of space.
-struct PlaneLoader<'a> {
-    block_grid: &'a BlockGrid,
-    key: &'a BlockKey,
-    cloud: &'a Cloud,
-}
-
-impl LoadPoints for PlaneLoader<'_> {
-    #[inline(always)]
-    fn load<S: Simd, const WIDTH: usize>(&self, taps: &Taps, places: &Range<usize>, points: &mut PointLanes) {
-        points.start(places.len());
-        for k in 0..taps.window.dimensions {
-            let axis = 3 - taps.window.dimensions + k;
-            let positions = self.block_grid.positions(self.cloud, self.key, k, places, taps.window.nodes);
-            let within = points.locate(taps, axis, &positions);
-            if axis == 2 {
-                taps.table.by_point::<S, WIDTH>(&within, &mut points.along);
-            } else {
-                taps.table.by_node::<S>(taps.shape.rows_touched(axis), &within, &mut points.across[axis]);
-            }
-        }
     }
 }

@@ -1,0 +1,93 @@
+//! The lattice of the plane: which blocks, which window.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::windows::PlaneWindows;
+use crate::engine::fast::lattice::{
+    Accuracy, BlockGrid, BlockKey, BlockRun, Bound, CountedRows, LaidPlaces, Load, Points, Sheets, Terms, Window,
+    Windowed, ascending, cube,
+};
+use crate::scene::{Cloud, Curve};
+
+/// Most blocks that are listed to find out what the lattice takes for counted rows. Chosen, not measured: their keys take 100 MB.
+const MOST_BLOCKS: usize = 1 << 22;
+
+/// The lattice of the plane, or of space.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct PlaneLattice {
+    pub(crate) grid: BlockGrid,
+    window: Window,
+    terms: Terms,
+}
+
+impl PlaneLattice {
+    /// The cheapest one for this accuracy and load; `None` if no window has it.
+    pub(crate) fn design(accuracy: &Accuracy, curve: Curve, dimensions: usize, load: Load) -> Option<Self> {
+        let (grid, window) = accuracy.window(curve, dimensions, load)?;
+        Some(Self { grid, window, terms: Terms::gaussian() })
+    }
+}
+
+impl Sheets for PlaneLattice {
+    fn runs(&self, cloud: &Cloud, places: Range<usize>) -> Vec<BlockRun> {
+        self.grid.runs(cloud, places)
+    }
+
+    fn sources(&self, _: usize, _: &Cloud, runs: &[BlockRun]) -> LaidPlaces {
+        LaidPlaces::in_order(runs.to_vec())
+    }
+
+    fn targets(&self, _: usize, cloud: &Cloud, places: Range<usize>) -> LaidPlaces {
+        LaidPlaces::in_order(self.grid.runs(cloud, places))
+    }
+
+    fn bound(&self, points: usize, weight: f64) -> Bound {
+        Bound::of_window(&self.window, points, weight)
+    }
+
+    fn bytes_of_place(&self) -> (u64, u64) {
+        (0, 0)
+    }
+}
+
+impl Windowed for PlaneLattice {
+    type Windows<'a> = PlaneWindows<'a>;
+
+    fn window(&self) -> &Window {
+        &self.window
+    }
+
+    fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    fn windows<'a>(&'a self, points: &Points<'a>) -> PlaneWindows<'a> {
+        PlaneWindows { block_grid: &self.grid, cloud: points.cloud, columns: points.columns }
+    }
+
+    fn blocks(&self, counted: &CountedRows) -> Option<Vec<(Vec<BlockKey>, Vec<BlockKey>)>> {
+        let per_block = (counted.side / self.grid.side).max(1.0);
+        if counted.cubes.len() as f64 * per_block.powi(self.grid.dimensions as i32) > MOST_BLOCKS as f64 {
+            return None;
+        }
+        let [all, targets] = [false, true].map(|only_targets| {
+            let cubes = counted.cubes.iter().filter(|cube| cube.targets || !only_targets);
+            ascending(cubes.flat_map(|cube| self.blocks_of_cube(&cube.at, counted.side)).collect())
+        });
+        Some(vec![(all, targets)])
+    }
+}
+
+impl PlaneLattice {
+    /// The blocks in a counted cube, or the block that it is in.
+    fn blocks_of_cube(&self, number: &[i64; 3], side: f64) -> impl Iterator<Item = BlockKey> + use<> {
+        let BlockGrid { curve, dimensions, side: block } = self.grid;
+        let mut corner = [0; 3];
+        for k in 0..dimensions {
+            corner[3 - dimensions + k] = curve.cube(k, number[k] as f64 * side, block) as i64;
+        }
+        cube(corner, dimensions, (side / block).max(1.0) as usize)
+    }
+}
