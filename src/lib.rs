@@ -30,7 +30,7 @@
 //!
 //! | module | is responsible for |
 //! | --- | --- |
-//! | `error` | what can go wrong, with fields and hints |
+//! | `face`, `error` | how options are spelled for each face of the program; what can go wrong, with fields and hints |
 //! | `text` | text from files and arguments, made fit to be printed |
 //! | `space` | σ with its unit, the metric that the unit picks, unit vectors of twice the usual precision |
 //! | `simd` | the instruction set that inner loops run on |
@@ -43,14 +43,15 @@
 //! | `smoother` | [`Smoother`]: post-estimation smoothing on those sums |
 //! | `correct` | [`Correction`]: spreading the errors at labelled rows first |
 //! | [`tune`], [`diagnose`] | choosing parameters on rows whose truth is known; why smoothing helps or not |
-//! | [`baseline`] | the methods that the paper compares smoothing with, tuned and scored beside it |
+//! | `baseline` | the methods that the paper compares smoothing with, tuned and scored beside it |
 //! | [`partition`] | more rows than memory holds: counted, then cut into tiles that are smoothed one by one, or added up to moments |
 //! | `finding` | what a run noticed that its user should know |
-//! | `score` | R², RMSE, MAE, MAPE and the median error |
-//! | [`experiment`] | the experiments of the paper |
+//! | `score` | R², RMSE, MAE, MAPE and the median absolute error |
+//! | `experiment` | the experiments of the paper |
 //! | [`io`] | Parquet and GeoParquet in and out, Arrow tables in |
 //! | [`report`] | results to text, pictures and pages |
-//! | [`cli`] | the subcommands; the only code that prints or exits; [`job`] is them for programs, the Python package first |
+//! | [`job`] | what the subcommands do, for any program: typed requests in, typed results out |
+//! | `cli` | the subcommands: parses arguments, prints results, exits; the only code that does |
 //!
 //! The main job is four hops long: `cli::smooth` reads, [`Smoother::plan`] lays out the scene and lets an engine plan,
 //! [`SmoothingPlan::apply`] asks it for sums, and the innermost loops are `kernel::exp2_minus` over lanes.
@@ -62,14 +63,23 @@
 //! - The same bits for any number of threads: every sum has one owner and one order.
 //! - A constant column comes back bit for bit, and no value leaves the range of its sources.
 
+#[cfg(not(unix))]
+compile_error!(
+    "geosmooth runs on Unix only: it asks the system for inodes, permissions and signals as Linux and macOS have them"
+);
+
+#[cfg(feature = "baselines")]
 pub mod baseline;
 mod chance;
+#[cfg(feature = "cli")]
 pub mod cli;
 mod correct;
 pub mod diagnose;
 pub mod engine;
 mod error;
+#[cfg(feature = "experiments")]
 pub mod experiment;
+mod face;
 mod finding;
 mod influence;
 pub mod io;
@@ -94,6 +104,7 @@ pub mod tune;
 pub use correct::{Corrected, Correction, LabelledRows};
 pub use engine::EngineOptions;
 pub use error::{Error, bytes};
+pub use face::Face;
 pub use finding::{Finding, Severity};
 pub use parameters::{CorrectParameters, Parameters, PlaceColumns};
 pub use points::Places;

@@ -204,7 +204,7 @@ impl Places {
             (Kind::Index, Sigma::Index(sigma)) => self.check_span(sigma).map(|()| Metric::Plane(self.axes.len())),
             (Kind::LatLon, Sigma::Index(_)) => mismatch("latitude and longitude", LAT_LON_SIGMA_HINT),
             (Kind::Index, _) => {
-                mismatch("index columns", "give a plain number in the unit of the index columns, such as --sigma 500")
+                mismatch("index columns", "give a plain number in the unit of the index columns, such as `sigma 500`")
             }
         }
     }
@@ -227,7 +227,7 @@ impl Places {
                 -limit,
                 limit,
                 "within 1e150 sigma of zero",
-                "use a larger --sigma, or rescale the index columns",
+                "use a larger `sigma`, or rescale the index columns",
             )
         })
     }
@@ -251,10 +251,10 @@ impl Places {
 }
 
 const LATITUDE_HINT: &str =
-    "latitude and longitude may be swapped, or the coordinates projected: for those use --index and a plain --sigma";
-const LONGITUDE_HINT: &str = "the coordinates may be projected: for those use --index and a plain --sigma";
+    "latitude and longitude may be swapped, or the coordinates projected: for those use `index` and a plain `sigma`";
+const LONGITUDE_HINT: &str = "the coordinates may be projected: for those use `index` and a plain `sigma`";
 const LAT_LON_SIGMA_HINT: &str =
-    "add a unit: --sigma 500m for metres on the sphere, --sigma 0.005deg for plain degrees";
+    "add a unit: `sigma 500m` for metres on the sphere, `sigma 0.005deg` for plain degrees";
 
 fn same_length(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
     if found == expected { Ok(()) } else { Err(Error::Length { what, found, expected }) }

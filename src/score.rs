@@ -47,7 +47,7 @@ impl Measure {
             Self::Rmse => "RMSE",
             Self::Mae => "MAE",
             Self::Mape => "MAPE",
-            Self::MedianError => "median error",
+            Self::MedianError => "median absolute error",
         }
     }
 

@@ -1,7 +1,7 @@
 //! σ so wide that everything reaches everything: moments of rows on many machines are joined, and the field that they make smooths
 //! rows wherever they are.
 
-use geosmooth::job::call::in_threads;
+use geosmooth::job::in_threads;
 use geosmooth::{Error, Places, partition};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};

@@ -94,7 +94,7 @@ impl Input {
             path: self.path().to_owned(),
             problem: "has no columns that look like latitude and longitude".to_owned(),
             hint: format!(
-                "name them with --lat and --lon, or use --geometry or --index; the columns are {}",
+                "name them with `lat` and `lon`, or use `geometry` or `index`; the columns are {}",
                 self.listed()
             ),
         })
@@ -126,7 +126,7 @@ impl Input {
     fn geoarrow(&self, column: &str, encoding: &str, details: &str) -> Result<(String, Option<Encoding>), Error> {
         let _room = self.room_to_parse(details)?;
         if !details.is_empty() {
-            let hint = "name the columns with --lat and --lon";
+            let hint = "name the columns with `lat` and `lon`";
             let problem = |problem| {
                 self.wrong_column(column, &format!("has GeoArrow metadata, of which this is wrong: it {problem}"), hint)
             };
@@ -157,7 +157,7 @@ impl Input {
         Error::File {
             path: self.path().to_owned(),
             problem: format!("its GeoParquet metadata {problem}"),
-            hint: "name the columns with --lat and --lon, or --geometry".to_owned(),
+            hint: "name the columns with `lat` and `lon`, or `geometry`".to_owned(),
         }
     }
 
@@ -197,7 +197,7 @@ impl Input {
         if DEGREES.contains(&name.as_str()) {
             return Ok(());
         }
-        let hint = "convert the points to longitude and latitude (EPSG:4326), or give projected coordinates with --index and a plain --sigma";
+        let hint = "convert the points to longitude and latitude (EPSG:4326), or give projected coordinates with `index` and a plain `sigma`";
         Err(self.wrong_column(
             column,
             &format!("has the coordinate reference system {name}, not longitude and latitude"),

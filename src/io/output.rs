@@ -95,7 +95,7 @@ impl Output {
                     return Err(problem("exists and is not a regular file", "choose a file name for the output"));
                 }
                 if !overwrite {
-                    return Err(problem("exists already", "choose another name, or allow it with --overwrite"));
+                    return Err(problem("exists already", "choose another name, or allow it with `overwrite true`"));
                 }
             }
         }
@@ -320,7 +320,7 @@ pub(super) fn way_out(refusal: ErrorKind) -> &'static str {
         ErrorKind::QuotaExceeded => "your share of the disk is used up: make room, or choose another folder",
         ErrorKind::FileTooLarge => "there is a limit on the size of files: see ulimit -f, or choose another disk",
         ErrorKind::AlreadyExists => {
-            "another run may have written it meanwhile: choose another name, or allow it with --overwrite"
+            "another run may have written it meanwhile: choose another name, or allow it with `overwrite true`"
         }
         _ => "is the disk still there, and its folder writable?",
     }

@@ -302,7 +302,7 @@ struct Outcome {
 pub(crate) fn too_few() -> Error {
     Error::Contradiction {
         message: "fewer than two rows to tune on".to_owned(),
-        hint: "give more rows with --validation; hundreds are better than tens".to_owned(),
+        hint: "give more rows with `validation`; hundreds are better than tens".to_owned(),
     }
 }
 

@@ -1,9 +1,11 @@
 //! One test binary, a file for each theme. Every engine goes through the same suite against `exact`.
 
 mod certificates;
+#[cfg(feature = "cli")]
 mod command_line;
 mod dependencies;
 mod exactness;
+#[cfg(feature = "experiments")]
 mod experiments;
 mod fuzz;
 mod golden;
@@ -12,6 +14,7 @@ mod identities;
 mod instruction_sets;
 mod leave_one_out;
 mod matrix;
+#[cfg(feature = "baselines")]
 mod methods;
 mod problem;
 mod report;

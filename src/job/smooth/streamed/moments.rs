@@ -1,6 +1,6 @@
 //! By moments: rows go by twice. What they add up to at the nodes of lattices is kept in memory, and no row goes to disk.
 
-use super::{Counted, Shape, Streamed};
+use super::{Counted, StreamedRun, Streamed};
 use crate::error::Error;
 use crate::job::smooth::results::Results;
 use crate::partition::{Blueprint, Field, Moments, Role};
@@ -11,13 +11,11 @@ const SHARE_OF_NODES: u64 = 2;
 impl Streamed<'_> {
     /// The lattices, if there are any that certify all rows and fit.
     pub(super) fn blueprint(&self, counted: &Counted) -> Result<Option<Blueprint>, Error> {
-        let (sigma, accuracy) = (self.recipe.sigma.parse()?, self.args.kernel.accuracy());
-        if accuracy.cutoff.is_some() {
-            return Ok(None);
-        }
+        let Some(tolerance) = self.args.kernel.accuracy.tolerance() else { return Ok(None) };
+        let sigma = self.recipe.sigma.sigma();
         let (census, limit) = (&counted.census, self.memory / SHARE_OF_NODES);
         let weight = self.recipe.label_weight;
-        let blueprint = Blueprint::new(census, sigma, weight, accuracy.tolerance, &counted.ranges, limit);
+        let blueprint = Blueprint::new(census, sigma, weight, tolerance, &counted.ranges, limit);
         Ok(if self.args.certificate { blueprint.and_then(|it| it.with_n_effective(census, limit)) } else { blueprint })
     }
 
@@ -26,13 +24,13 @@ impl Streamed<'_> {
         &self,
         counted: &Counted,
         blueprint: &Blueprint,
-    ) -> Result<(Results, Shape), Error> {
+    ) -> Result<(Results, StreamedRun), Error> {
         let spilled_bytes = self.bytes_of_results(counted);
         self.check_space(spilled_bytes)?;
         let moments = self.add_up(counted, blueprint)?;
         let node_bytes = moments.bytes();
         let results = self.read_off(counted, blueprint, &moments.field(blueprint))?;
-        Ok((results, Shape::Moments { node_bytes, spilled_bytes }))
+        Ok((results, StreamedRun::Moments { node_bytes, spilled_bytes }))
     }
 
     fn add_up(&self, counted: &Counted, blueprint: &Blueprint) -> Result<Moments, Error> {

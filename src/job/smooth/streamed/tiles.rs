@@ -1,8 +1,9 @@
 //! Tile by tile: every row goes to disk once for each tile that needs it, and tiles are smoothed one after the other.
 
-use super::{Counted, SHARE_OF_BUFFERS, Shape, Streamed};
+use super::{Counted, SHARE_OF_BUFFERS, StreamedRun, Streamed};
 use crate::error::Error;
 use crate::io::{CoordinateRequest, Spill};
+use crate::job::options::Accuracy;
 use crate::job::smooth::results::Results;
 use crate::partition::{Capacity, Checksums, Partition, Role, RowHashes};
 use crate::points::Places;
@@ -21,21 +22,24 @@ pub(super) struct Shelves {
 impl Streamed<'_> {
     /// Cuts space into tiles that fit.
     pub(super) fn cut(&self, counted: &Counted) -> Result<Partition, Error> {
-        let sigma = self.recipe.sigma.parse()?;
+        let sigma = self.recipe.sigma.sigma();
         let bytes = ((self.memory - counted.keys) as f64 * SHARE_OF_A_TILE) as u64;
         let columns = self.inputs.predictions.len();
         let capacity = Capacity::for_smoothing(bytes, counted.census.metric(), columns, self.args.certificate);
         let weight = self.recipe.label_weight;
-        let accuracy = self.args.kernel.accuracy();
-        if let Some(cutoff) = accuracy.cutoff {
-            return Partition::with_cutoff(&counted.census, sigma, weight, cutoff, &capacity);
-        }
-        let (ranges, tolerance) = (&counted.ranges, accuracy.tolerance);
+        let accuracy = self.args.kernel.accuracy;
+        let tolerance = match accuracy {
+            Accuracy::Cutoff(cutoff) => {
+                return Partition::with_cutoff(&counted.census, sigma, weight, cutoff, &capacity);
+            }
+            Accuracy::Tolerance(tolerance) => tolerance,
+        };
+        let ranges = &counted.ranges;
         Partition::with_tile_groups(&counted.census, sigma, weight, tolerance, &capacity, ranges, self.args.certificate)
     }
 
     /// Smooths all tiles.
-    pub(super) fn smooth_tiles(&self, counted: &Counted, partition: &Partition) -> Result<(Results, Shape), Error> {
+    pub(super) fn smooth_tiles(&self, counted: &Counted, partition: &Partition) -> Result<(Results, StreamedRun), Error> {
         let rows = partition.copies();
         let record = (2 + self.axes() + self.inputs.predictions.len()) as u64;
         let spilled_bytes = 8 * rows * record + self.bytes_of_results(counted);
@@ -53,7 +57,7 @@ impl Streamed<'_> {
         }
         crowds.iter().try_for_each(|crowd| self.smooth_crowd(&shelves, crowd, &mut results, &*phase))?;
         let copies = rows as f64 / self.inputs.rows().max(1) as f64;
-        Ok((results, Shape::Tiles { tiles, crowds: crowds.len(), copies, spilled_bytes }))
+        Ok((results, StreamedRun::Tiles { tiles, crowds: crowds.len(), copies, spilled_bytes }))
     }
 
     /// Columns that hold a place.
@@ -135,7 +139,7 @@ impl Streamed<'_> {
             action: "cannot read back what was spilled to",
             path: self.spill_folder(),
             source: std::io::Error::new(std::io::ErrorKind::InvalidData, changed.to_string()),
-            hint: "the disk does not give back what was written to it: choose another folder with --spill-dir",
+            hint: "the disk does not give back what was written to it: choose another folder with `spill-dir`",
         })
     }
 
