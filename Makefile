@@ -9,7 +9,7 @@ PYTHON := python3
 WHEELS := target/wheels
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
-.PHONY: test test-rust test-interop test-python python-venv wheel notebook sweep cases faults soak hostile fuzz miri deny msrv check bench memory
+.PHONY: test test-rust test-library test-interop test-python python-venv wheel notebook sweep cases faults soak hostile fuzz miri deny msrv check bench memory
 
 # Without Python 3 the other parts are skipped and said so; CI demands them.
 ifeq ($(CI)$(shell python3 -c 'import venv, ensurepip; print("here")' 2>/dev/null),)
@@ -23,6 +23,11 @@ endif
 # In release: the tests sum over many pairs, and share their build with the program.
 test-rust:
 	cargo test --release $(SCOPE)
+
+# The library without its default features: no command line, no models, no dense linear algebra. All packages are named, so
+# that the dependencies are those of `test-rust` and only our own crates are built again.
+test-library:
+	cargo test --release --workspace --no-default-features --lib --test suite -- --skip sweep --skip fuzz
 
 # The fast engine against all pairs over every tolerance, width, layout and metric; `make test` does a part of it.
 sweep:

@@ -1,4 +1,4 @@
-//! The allocator of the command: few and large pages, and a plain word where there is no more memory.
+//! The allocator of the command: few and large pages, and a clear error where there is no more memory.
 
 use std::alloc::{GlobalAlloc, Layout};
 
@@ -19,7 +19,7 @@ pub(crate) static ALLOCATOR_SETTINGS: &[u8; 42] = b"thp:always,narenas:4,oversiz
 /// the process ends with an error and without temporary files; it would be aborted otherwise.
 pub(crate) struct Allocator;
 
-#[allow(unsafe_code, reason = "an allocator that passes everything on to another, and hears of failures")]
+#[allow(unsafe_code, reason = "an allocator that passes everything on to another, and notices failures")]
 // SAFETY: every call goes to Jemalloc as it is, and what Jemalloc gives comes back as it is.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -1,7 +1,9 @@
-//! Everything that can go wrong, with the fields that a message needs. The text is written here once; the
-//! command line prints it with its hint, the library returns it.
+//! Everything that can go wrong, with the fields that a message needs. What all faces say is written here; how they spell options
+//! is up to [`Face`].
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::face::Face;
 
 /// An error of geosmooth. [`Error::hint`] gives the way out.
 #[derive(Debug, thiserror::Error)]
@@ -24,9 +26,9 @@ pub enum Error {
         instead: &'static str,
     },
     /// A parameter is outside its range.
-    #[error("{name} is {value}, but must be {expected}")]
+    #[error("{}", out_of_range(Face::Library, name, value, expected))]
     Parameter {
-        /// Its name as a user knows it.
+        /// What it is, or the option between backticks.
         name: &'static str,
         /// What was given.
         value: String,
@@ -40,6 +42,44 @@ pub enum Error {
         message: String,
         /// The way out.
         hint: String,
+    },
+    /// An option that is needed and was not given.
+    #[error("{}", missing(Face::Library, option))]
+    Missing {
+        /// Its name.
+        option: &'static str,
+        /// What to give.
+        what: String,
+    },
+    /// An option that names a column twice.
+    #[error("{}", twice(Face::Library, option, name))]
+    Twice {
+        /// Its name.
+        option: &'static str,
+        /// The column, shortened if very long.
+        name: String,
+    },
+    /// The side of blocks is no length, or has a unit that does not fit the places.
+    #[error("{}", block(Face::Library, text))]
+    Block {
+        /// What was given.
+        text: String,
+    },
+    /// Rows that score are among those that were learned from or chosen on.
+    #[error("{}", leak(Face::Library, path, options))]
+    Leak {
+        /// The file that has both.
+        path: PathBuf,
+        /// The options that name it.
+        options: [&'static str; 2],
+    },
+    /// Two outputs would be one file.
+    #[error("{}", same_output(Face::Library, path, options))]
+    SameOutput {
+        /// The file.
+        path: PathBuf,
+        /// The options that name it, or the folder that it is in.
+        options: [&'static str; 2],
     },
     /// A coordinate that is no place.
     #[error("{what} {} at row {row} is not {expected}", plain(*value))]
@@ -180,33 +220,63 @@ pub enum Error {
 }
 
 impl Error {
-    /// The next step for the user, if there is one.
+    /// The next step, if there is one, with options spelled as fields of a request.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Sigma { .. } => Some(
-                "write a number and a unit: 500m, 2km or 1mi on the sphere, 0.01deg as in the paper, or a plain number with --index columns"
-                    .to_owned(),
-            ),
-            Self::SigmaKind { instead, .. } => Some((*instead).to_owned()),
-            Self::Place { hint, .. } => Some((*hint).to_owned()),
-            Self::Contradiction { hint, .. } | Self::File { hint, .. } | Self::Column { hint, .. } => Some(hint.clone()),
-            Self::InvalidRows { hint, .. } | Self::Io { hint, .. } => Some((*hint).to_owned()).filter(|h| !h.is_empty()),
-            Self::MatrixTooLarge { cutoff: true, .. } => Some(
-                "use a smaller --cutoff or --sigma, raise --memory-limit, or give a --tolerance instead of the cutoff, for which no matrix is needed".to_owned(),
-            ),
-            Self::MatrixTooLarge { .. } => Some(
-                "use --engine fast, which keeps no matrix, a smaller --sigma, a larger --tolerance, or raise --memory-limit".to_owned(),
-            ),
-            Self::Memory { .. } => Some("raise --memory-limit, or give fewer rows".to_owned()),
-            Self::Parameter { expected, .. } => Some(format!("give a value that is {expected}")),
-            Self::Inexact { .. } => Some(
+        self.hint_for(Face::Library)
+    }
+
+    /// The next step, if there is one, with options as a face spells them.
+    #[must_use]
+    pub fn hint_for(&self, face: Face) -> Option<String> {
+        let hint = match self {
+            Self::Sigma { .. } => {
+                "write a number and a unit: 500m, 2km or 1mi on the sphere, 0.01deg as in the paper, or a plain number with `index` columns"
+            }
+            Self::SigmaKind { instead, .. } => instead,
+            Self::Place { hint, .. } | Self::InvalidRows { hint, .. } | Self::Io { hint, .. } => hint,
+            Self::Contradiction { hint, .. } | Self::File { hint, .. } | Self::Column { hint, .. } => hint,
+            Self::MatrixTooLarge { cutoff: true, .. } => {
+                "use a smaller `cutoff` or `sigma`, raise `memory-limit`, or give a `tolerance` instead of the cutoff, for which no matrix is needed"
+            }
+            Self::MatrixTooLarge { .. } => {
+                "use `engine fast`, which keeps no matrix, a smaller `sigma`, a larger `tolerance`, or raise `memory-limit`"
+            }
+            Self::Memory { .. } => "raise `memory-limit`, or give fewer rows",
+            Self::Parameter { expected, .. } => return Some(format!("give a value that is {expected}")),
+            Self::Missing { what, .. } => return Some(face.spelled(&format!("give {what}"))),
+            Self::Twice { .. } => "name each column once",
+            Self::Block { .. } => "write 5km or 0.05deg for latitude and longitude, a plain number with `index`",
+            Self::Leak { .. } => {
+                "give other rows; tune can score on training rows with `leave-one-out` and out-of-fold predictions"
+            }
+            Self::SameOutput { .. } => "give them different names or folders",
+            Self::Inexact { .. } => {
                 "places that differ would fall together: subtract one number from the column in all inputs, or make it a double where rounding does no harm"
-                    .to_owned(),
-            ),
-            Self::Uncounted { .. } | Self::Changed { .. } => Some("rows must be the same each time that they are read".to_owned()),
-            Self::Length { .. } | Self::Value { .. } => None,
+            }
+            Self::Uncounted { .. } | Self::Changed { .. } => "rows must be the same each time that they are read",
+            Self::Length { .. } | Self::Value { .. } => "",
+        };
+        (!hint.is_empty()).then(|| face.spelled(hint))
+    }
+
+    /// What went wrong, with options as a face spells them. `Display` spells them as fields of a request.
+    #[must_use]
+    pub fn message_for(&self, face: Face) -> String {
+        match self {
+            Self::Parameter { name, value, expected } => out_of_range(face, name, value, expected),
+            Self::Missing { option, .. } => missing(face, option),
+            Self::Twice { option, name } => twice(face, option, name),
+            Self::Block { text } => block(face, text),
+            Self::Leak { path, options } => leak(face, path, options),
+            Self::SameOutput { path, options } => same_output(face, path, options),
+            other => other.to_string(),
         }
+    }
+
+    /// An option that is needed and was not given; the hint says to give this.
+    pub(crate) fn missing(option: &'static str, what: &str) -> Self {
+        Self::Missing { option, what: what.to_owned() }
     }
 
     /// Whether the world failed (disk, permissions) rather than the request.
@@ -214,6 +284,32 @@ impl Error {
     pub fn is_world(&self) -> bool {
         matches!(self, Self::Io { .. })
     }
+}
+
+fn out_of_range(face: Face, name: &str, value: &str, expected: &str) -> String {
+    format!("{} is {value}, but must be {expected}", face.spelled(name))
+}
+
+fn missing(face: Face, option: &str) -> String {
+    format!("{} is missing", face.option(option))
+}
+
+fn twice(face: Face, option: &str, name: &str) -> String {
+    format!("{} names '{name}' twice", face.option(option))
+}
+
+fn block(face: Face, text: &str) -> String {
+    format!("{} '{text}' is not a length that fits the places", face.option("block"))
+}
+
+fn leak(face: Face, path: &Path, options: &[&str; 2]) -> String {
+    let [first, second] = options.map(|option| face.option(option));
+    format!("{} is both {first} and {second}, so that labels would leak", path.display())
+}
+
+fn same_output(face: Face, path: &Path, options: &[&str; 2]) -> String {
+    let [first, second] = options.map(|option| face.option(option));
+    format!("{first} and {second} would write the same file, {}", path.display())
 }
 
 fn changed(what: &str, found: u64, counted: u64) -> String {

@@ -1,15 +1,15 @@
-//! What a run noticed that its user should know.
+//! Findings: what the user of a run should know.
 
 use serde::Serialize;
 
-/// One thing that was noticed, in a sentence with its figures and the way out.
+/// One finding: a sentence with its figures and the way out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// A word that scripts know it by, such as `tolerance`.
+    /// Its code for scripts, such as `tolerance`.
     pub code: &'static str,
     /// How much it matters.
     pub severity: Severity,
-    /// What was noticed, and what to do.
+    /// What was found, and what to do.
     pub message: String,
 }
 

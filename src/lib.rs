@@ -143,14 +143,23 @@
 //! - The bits do not depend on the number of threads: every sum has one owner and one order.
 //! - A constant column comes back bit for bit, and no value leaves the range of its sources.
 
+#[cfg(not(unix))]
+compile_error!(
+    "geosmooth runs on Unix only: it asks the system for inodes, permissions and signals as Linux and macOS have them"
+);
+
+#[cfg(feature = "baselines")]
 pub mod baseline;
 mod chance;
+#[cfg(feature = "cli")]
 pub mod cli;
 mod correct;
 pub mod diagnose;
 pub mod engine;
 mod error;
+#[cfg(feature = "experiments")]
 pub mod experiment;
+mod face;
 mod finding;
 mod influence;
 pub mod io;
@@ -179,6 +188,7 @@ pub mod tune;
 pub use correct::{Corrected, Correction, LabelledRows};
 pub use engine::EngineOptions;
 pub use error::{Error, bytes};
+pub use face::Face;
 pub use finding::{Finding, Severity};
 pub use parameters::{CorrectParameters, Parameters, PlaceColumns};
 pub use points::Places;

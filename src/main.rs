@@ -1,9 +1,9 @@
 //! The command `geosmooth`: everything is in the library, so that this parses, runs and exits.
 
-#[cfg(not(target_env = "msvc"))]
+#[cfg(feature = "jemalloc")]
 mod allocator;
 
-#[cfg(not(target_env = "msvc"))]
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 

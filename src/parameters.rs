@@ -8,7 +8,7 @@ use crate::io::parse_json;
 use crate::smoother::Smoother;
 use crate::space::Sigma;
 
-/// All that smoothing needs to know, and where it comes from.
+/// The parameters of smoothing, and how they were chosen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {
@@ -92,7 +92,14 @@ impl Parameters {
     /// assert!(Parameters::from_json("{}").is_err());
     /// ```
     pub fn from_json(text: &str) -> Result<Self, String> {
-        let value = parse_json(text)?;
+        Self::from_value(parse_json(text)?)
+    }
+
+    /// From the object that a file holds, every value checked.
+    ///
+    /// # Errors
+    /// In one phrase what is wrong: another version, a field that is missing, unknown or out of range.
+    pub fn from_value(value: serde_json::Value) -> Result<Self, String> {
         let version = value.get("version").ok_or("has no version: it was not written by geosmooth tune")?;
         if version != Self::VERSION {
             return Err(format!("has version {version}, but this program reads version {}", Self::VERSION));

@@ -226,7 +226,7 @@ impl Places {
                 -limit,
                 limit,
                 "within 1e150 sigma of zero",
-                "use a larger --sigma, or rescale the index columns",
+                "use a larger `sigma`, or rescale the index columns",
             )
         })
     }
@@ -250,11 +250,11 @@ impl Places {
 }
 
 const LATITUDE_HINT: &str =
-    "latitude and longitude may be swapped, or the coordinates projected: for those use --index and a plain --sigma";
-const LONGITUDE_HINT: &str = "the coordinates may be projected: for those use --index and a plain --sigma";
+    "latitude and longitude may be swapped, or the coordinates projected: for those use `index` and a plain `sigma`";
+const LONGITUDE_HINT: &str = "the coordinates may be projected: for those use `index` and a plain `sigma`";
 const LAT_LON_SIGMA_HINT: &str =
-    "add a unit: --sigma 500m for metres on the sphere, --sigma 0.005deg for plain degrees";
-const INDEX_SIGMA_HINT: &str = "give a plain number in the unit of the index columns, such as --sigma 500";
+    "add a unit: `sigma 500m` for metres on the sphere, `sigma 0.005deg` for plain degrees";
+const INDEX_SIGMA_HINT: &str = "give a plain number in the unit of the index columns, such as `sigma 500`";
 
 fn same_length(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
     if found == expected { Ok(()) } else { Err(Error::Length { what, found, expected }) }

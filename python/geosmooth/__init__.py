@@ -5,8 +5,7 @@
 >>> smoothed = geosmooth.smooth(test, train, params=tuned)                        # doctest: +SKIP
 
 Tables are those of pandas, polars, pyarrow, GeoPandas or DuckDB, or Parquet files; the same kind comes back. Options have the
-names, defaults and meanings of the command `geosmooth`; so have the texts of errors, whose hints write `--on-invalid skip`
-where you write `on_invalid="skip"`.
+names, defaults and meanings of the command `geosmooth`. Errors say the same in both, with options spelled as keywords here.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""The functions: a subcommand each, with its options as keywords. What is asked for is what they were called with, `locals()`."""
+"""The functions: a subcommand each, with its options as keywords. A request is what a function was called with: `locals()`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def smooth(
     sigma, c
         Bandwidth with its unit, and how far to go from each prediction (0) to the average around it (1).
     params
-        What `tune` found, or a file that it was saved to; other options go before it.
+        What `tune` found, or a file that it was saved to; other options override it.
     label_weight
         Weight of a known label against a prediction; 1 if left out.
     train_prediction, correct_sigma, correct_shrink, no_correct
@@ -109,9 +109,9 @@ def smooth(
     [124.3, 138.2, 125.6]
     """
     request = Request(locals(), tables=["test", "train"])
-    told = request.run(_core.smooth, details)
-    table = with_columns(test, request.settled["test"], told["columns"]) if "test" in request.settled else output
-    return Smoothing(told, table) if details else table
+    result = request.run(_core.smooth)
+    table = with_columns(test, request.settled["test"], result["columns"]) if "test" in request.settled else output
+    return Smoothing(result, table) if details else table
 
 
 def tune(
@@ -149,7 +149,7 @@ def tune(
     """Finds how to smooth: σ, c and the label weight that score best on rows whose truth is known.
 
     The truth of the validation rows only scores: it is never smoothed with. If nothing beats the predictions as they
-    are, c = 0 is chosen and said. Several predictions compete. With `train_prediction` (out of fold) the correct step is
+    are, c = 0 is chosen and reported. Several predictions compete. With `train_prediction` (out of fold) the correct step is
     tried too and kept if it pays.
 
     Parameters
@@ -183,7 +183,7 @@ def tune(
     >>> smoothed = geosmooth.smooth(rows[::2], rows[1::2], params=tuned)
     """
     request = Request(locals(), tables=["validation", "train"])
-    return Tuning(request.run(_core.tune, surface))
+    return Tuning(request.run(_core.tune))
 
 
 def compare(

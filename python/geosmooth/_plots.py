@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from geosmooth._results import Rows
 
-TITLES = {"r2": "R²", "rmse": "RMSE", "mae": "MAE", "mape": "MAPE", "median_error": "median error"}
+TITLES = {"r2": "R²", "rmse": "RMSE", "mae": "MAE", "mape": "MAPE", "median_error": "median absolute error"}
 LARGEST_IS_BEST = {"r2"}
 SHARE = 2, 98
 """Values beyond these percentiles share the colour at the end of a scale."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from geosmooth import _plots
+from geosmooth import _core, _plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,12 +19,12 @@ Floats = NDArray[np.float64]
 
 
 class Result:
-    """What a subcommand tells. `print(result)` shows what the command line would; `summary` is what `--json` gives."""
+    """What a function gives. `print(result)` shows what the command line would; `summary` is what `--json` gives."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        self.summary: dict[str, Any] = json.loads(told["json"])
-        self.text: str = told["text"]
-        self.warnings: list[str] = told["warnings"]
+    def __init__(self, result: dict[str, Any]) -> None:
+        self.summary: dict[str, Any] = result["summary"]
+        self.text: str = result["text"]
+        self.warnings: list[str] = result["warnings"]
 
     def __str__(self) -> str:
         return self.text.rstrip()
@@ -37,9 +36,9 @@ class Result:
 class WithRows(Result):
     """A result about rows: `rows` holds those that took part, before and after; `None` where memory did not hold them all."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        super().__init__(told)
-        self.rows = Rows(told["rows"]) if "rows" in told else None
+    def __init__(self, result: dict[str, Any]) -> None:
+        super().__init__(result)
+        self.rows = Rows(result["rows"]) if "rows" in result else None
 
     def plot_map(self, errors: bool | None = None) -> Figure:
         """Maps of the rows before and after: of the errors where the truth is known, of the values otherwise."""
@@ -67,8 +66,8 @@ class Rows:
 class Smoothing(WithRows):
     """What `smooth` gives with `details=True`: the table and how it came about."""
 
-    def __init__(self, told: dict[str, Any], table: Any) -> None:
-        super().__init__(told)
+    def __init__(self, result: dict[str, Any], table: Any) -> None:
+        super().__init__(result)
         self.table = table
         self.engine: str = self.summary["engine"]
         self.scores: list[dict[str, Any]] = self.summary["scores"]
@@ -110,7 +109,7 @@ class Choice:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the parameters, for `geosmooth smooth --params` and for `params=` here."""
-        Path(path).write_text(json.dumps(self.parameters, indent=2) + "\n", encoding="utf-8")
+        Path(path).write_text(_core.parameters_text(self.parameters), encoding="utf-8")
 
     def plot(self) -> Axes:
         """The score against σ: at each σ the best c and label weight that were tried."""
@@ -120,15 +119,15 @@ class Choice:
 class Tuning(WithRows, Choice):
     """What `tune` found. Give it to `smooth` as `params`, or keep it with `save`."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        super().__init__(told)
-        self.parameters: dict[str, Any] = json.loads(told["parameters"])
+    def __init__(self, result: dict[str, Any]) -> None:
+        super().__init__(result)
+        self.parameters: dict[str, Any] = result["parameters"]
         self.best: dict[str, Any] = self.summary["best"]
         self.unsmoothed: dict[str, Any] = self.summary["unsmoothed"]
         self.gain: dict[str, Any] = self.summary["gain"]
         self.grid: list[dict[str, Any]] = self.summary["grid"]
         self.metric: str = self.summary["metric"]
-        self.surface: tuple[list[float], list[float], list[list[float]]] | None = told.get("surface")
+        self.surface: tuple[list[float], list[float], list[list[float]]] | None = result.get("surface")
 
     def plot_surface(self) -> Axes:
         """The score over σ and c, with everything else as chosen; needs `tune(..., surface=True)`."""
@@ -140,11 +139,11 @@ class Tuning(WithRows, Choice):
 class Comparison(Result):
     """What `compare` found: a line for each engine, and the errors of all rows."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        super().__init__(told)
+    def __init__(self, result: dict[str, Any]) -> None:
+        super().__init__(result)
         self.reference: str = self.summary["reference"]
         self.engines: list[dict[str, Any]] = self.summary["engines"]
-        self.errors: dict[str, Floats] = told["errors"]
+        self.errors: dict[str, Floats] = result["errors"]
 
     def plot(self) -> Axes:
         """How the errors of the engines spread, relative to the range of the values."""
@@ -154,8 +153,8 @@ class Comparison(Result):
 class Standings(Result):
     """What `methods` found: the methods from best to worst."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        super().__init__(told)
+    def __init__(self, result: dict[str, Any]) -> None:
+        super().__init__(result)
         self.methods: list[dict[str, Any]] = self.summary["methods"]
         self.metric: str = self.summary["metric"]
 
@@ -167,10 +166,10 @@ class Standings(Result):
 class Diagnosis(WithRows):
     """What `diagnose` found; `sentences` say what the figures mean."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        super().__init__(told)
-        self.sentences: list[str] = told["sentences"]
-        self.n_effective: Floats = told["n_effective"]
+    def __init__(self, result: dict[str, Any]) -> None:
+        super().__init__(result)
+        self.sentences: list[str] = result["sentences"]
+        self.n_effective: Floats = result["n_effective"]
         self.gamma: float = self.summary["gamma"]
         self.beta: float = self.summary["beta"]
         self.c_star: float = self.summary["c_star"]

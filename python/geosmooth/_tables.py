@@ -14,7 +14,7 @@ Columns = Mapping[str, NDArray[np.float64]]
 
 
 def is_instance(table: Any, library: str, *names: str) -> bool:
-    """Whether a table is of one of these classes, without importing a library that nobody uses."""
+    """Whether a table is of one of these classes, without importing a library that is not in use."""
     module = sys.modules.get(library)
     return any(isinstance(table, getattr(module, name)) for name in names if hasattr(module, name))
 

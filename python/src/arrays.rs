@@ -1,6 +1,6 @@
 //! The sums on arrays: places as rows of coordinates, values as columns.
 
-use geosmooth::job::call::in_threads;
+use geosmooth::job::in_threads;
 use geosmooth::{EngineOptions, Error, Places, Sigma};
 use numpy::ndarray::{ArrayView2, Axis};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};

@@ -1,4 +1,4 @@
-//! Work in a thread of its own while Python's thread attends: it lets others run, answers Ctrl-C and tells of progress.
+//! Runs work in a thread of its own. Meanwhile Python's thread lets others run, answers Ctrl-C and reports progress.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -8,20 +8,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use geosmooth::Error;
 use geosmooth::engine::Progress;
-use geosmooth::job::call::Listener;
+use geosmooth::job::Listener;
+use geosmooth::{Error, Face};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::errors::exception;
 
-/// How often the attending thread looks up: often enough that Ctrl-C and a progress bar feel immediate.
+/// How often the waiting thread looks: often enough that Ctrl-C and a progress bar feel immediate.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long work that was told to stop is waited for. It stops at its next step; if that takes longer, it is left to itself.
+/// How long to wait for work that was asked to stop. It stops at its next step; if that takes longer, it goes on unattended.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What the work says, for the thread that attends.
+/// Progress and warnings of the work, for the thread that waits.
 #[derive(Default)]
 pub(crate) struct Desk {
     stop: AtomicBool,
@@ -59,6 +59,10 @@ impl Listener for Desk {
     fn warn(&self, message: &str) {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(message.to_owned());
     }
+
+    fn face(&self) -> Face {
+        Face::Python
+    }
 }
 
 /// The steps of one phase.
@@ -88,7 +92,7 @@ pub(crate) fn attend<T: Send + 'static>(
     let (sender, mut receiver) = channel();
     let worker = {
         let desk = desk.clone();
-        // If nobody waits any more, nobody misses the outcome.
+        // The receiver may be gone: then the outcome is not needed.
         move || drop(sender.send(catch_unwind(AssertUnwindSafe(|| work(&desk)))))
     };
     thread::Builder::new().name("geosmooth".to_owned()).spawn(worker)?;
@@ -104,13 +108,13 @@ fn wait<T: Send>(
     receiver: &mut Receiver<Outcome<T>>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Outcome<T>> {
-    let mut told = None;
+    let mut reported = None;
     loop {
         let received = next(py, receiver, LOOK);
         let state = desk.state();
-        let tell = progress.zip(state).filter(|_| told != state);
-        told = state;
-        let looked = py.check_signals().and_then(|()| match tell {
+        let report = progress.zip(state).filter(|_| reported != state);
+        reported = state;
+        let looked = py.check_signals().and_then(|()| match report {
             Some((progress, state)) => progress.call1(state).map(drop),
             None => Ok(()),
         });

@@ -1,56 +1,89 @@
-//! The subcommands: arguments as on the command line, tables through Arrow's capsules.
+//! The jobs: keywords as typed requests, tables through Arrow's capsules, results as objects.
 
-use std::collections::HashMap;
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fmt::Display;
 
-use geosmooth::Error;
-use geosmooth::io::ArrowTable;
-use geosmooth::job::call::{Call, Memory, ShownRows, Told};
+use geosmooth::job::{
+    self, Accuracy, Compare, DataOptions, Diagnose, KernelOptions, Listener, ReportOptions, RunOptions, ScoredOn,
+    ShownRows, SigmaSearch, Smooth, Tune, WeightMatrix,
+};
+use geosmooth::{Error, Parameters, PlaceColumns};
 use numpy::{IntoPyArray, PyArray1};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use pyo3_arrow::input::AnyRecordBatch;
+use serde::Serialize;
 
 use crate::attend::attend;
+use crate::errors::exception;
+use crate::objects::{json_of, object};
+use crate::options::Options;
 
-/// What Python hands over: arguments, tables and texts that they name, and who hears of progress.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Request<'py> {
-    arguments: Vec<OsString>,
-    tables: HashMap<PathBuf, Bound<'py, PyAny>>,
-    texts: HashMap<PathBuf, String>,
-    progress: Option<Bound<'py, PyAny>>,
+/// Does a job for the keywords, and gives its outcome with a dictionary that holds the warnings.
+fn run<'py, R: Send + 'static, T: Send + 'static>(
+    py: Python<'py>,
+    options: &Options<'py>,
+    request: R,
+    work: impl FnOnce(&R, &dyn Listener) -> Result<T, Error> + Send + 'static,
+) -> PyResult<(T, Bound<'py, PyDict>)> {
+    let (outcome, warnings) = attend(py, options.progress()?.as_ref(), move |desk| work(&request, desk))?;
+    let result = PyDict::new(py);
+    result.set_item("warnings", warnings)?;
+    Ok((outcome, result))
 }
 
-impl<'py> Request<'py> {
-    /// Does the work of a call, and gives its outcome with what it told as a dictionary.
-    fn run<T: Send + 'static>(
-        self,
-        py: Python<'py>,
-        work: impl FnOnce(&Call) -> Result<T, Error> + Send + 'static,
-    ) -> PyResult<(T, Bound<'py, PyDict>)> {
-        let Self { arguments, tables, texts, progress } = self;
-        let tables = tables.iter().map(|(name, table)| Ok((name.clone(), held(table)?))).collect::<PyResult<_>>()?;
-        let memory = Memory { tables, texts };
-        let (outcome, warnings) =
-            attend(py, progress.as_ref(), move |desk| work(&Call { arguments, memory: &memory, listener: desk }))?;
-        let told = PyDict::new(py);
-        told.set_item("warnings", warnings)?;
-        Ok((outcome, told))
+/// Adds a summary: as an object, and as the text that people read.
+fn summarize(result: &Bound<'_, PyDict>, summary: &(impl Serialize + Display)) -> PyResult<()> {
+    result.set_item("summary", object(result.py(), summary)?)?;
+    result.set_item("text", summary.to_string())
+}
+
+impl Options<'_> {
+    fn data(&self) -> PyResult<DataOptions> {
+        let places = PlaceColumns {
+            lat: self.text("lat")?,
+            lon: self.text("lon")?,
+            geometry: self.text("geometry")?,
+            index: self.names("index")?.unwrap_or_default(),
+            group: self.text("group")?,
+        };
+        Ok(DataOptions {
+            train: self.dataset("train")?,
+            label: self.text("label")?,
+            prediction: self.names("prediction")?.unwrap_or_default(),
+            train_prediction: self.names("train_prediction")?.unwrap_or_default(),
+            places,
+            on_invalid: self.named("on_invalid")?.unwrap_or_default(),
+        })
+    }
+
+    fn kernel(&self) -> PyResult<KernelOptions> {
+        Ok(KernelOptions {
+            sigma: self.length("sigma")?,
+            label_weight: self.number("label_weight")?,
+            correct_sigma: self.length("correct_sigma")?,
+            correct_shrink: self.number("correct_shrink")?,
+            no_correct: self.flag("no_correct")?,
+            params: self.parameters("params")?,
+            accuracy: self.accuracy()?,
+        })
+    }
+
+    fn accuracy(&self) -> PyResult<Accuracy> {
+        raising(Accuracy::of(self.number("tolerance")?, self.number("cutoff")?))
+    }
+
+    fn report(&self) -> PyResult<ReportOptions> {
+        Ok(ReportOptions { report: self.path("report")?, overwrite: self.flag("overwrite")? })
+    }
+
+    fn running(&self) -> PyResult<RunOptions> {
+        Ok(RunOptions { threads: self.count("threads")?, memory_limit: self.bytes("memory_limit", "`memory-limit`")? })
     }
 }
 
-/// A table of any library, as it lies in memory.
-fn held(table: &Bound<'_, PyAny>) -> PyResult<ArrowTable> {
-    let (batches, schema) = table.extract::<AnyRecordBatch>()?.into_table()?.into_inner();
-    Ok(ArrowTable { schema, batches })
-}
-
-fn tell(result: &Bound<'_, PyDict>, told: Told) -> PyResult<()> {
-    result.set_item("json", told.json)?;
-    result.set_item("text", told.text)
+/// A value, or the error of the crate as an exception.
+fn raising<T>(outcome: Result<T, Error>) -> PyResult<T> {
+    outcome.map_err(|error| exception(&error))
 }
 
 /// Rows before and after, as arrays.
@@ -70,67 +103,155 @@ fn show<'py>(result: &Bound<'py, PyDict>, rows: ShownRows) -> PyResult<()> {
 }
 
 #[pyfunction]
-pub(crate) fn smooth<'py>(py: Python<'py>, request: Request<'py>, details: bool) -> PyResult<Bound<'py, PyDict>> {
-    let (smoothing, result) = request.run(py, |call| call.smooth())?;
+pub(crate) fn smooth<'py>(py: Python<'py>, options: Options<'py>) -> PyResult<Bound<'py, PyDict>> {
+    let mut request = Smooth {
+        data: options.data()?,
+        kernel: options.kernel()?,
+        c: options.number("c")?,
+        output: options.path("output")?,
+        certificate: options.flag("certificate")?,
+        report: options.report()?,
+        running: options.running()?,
+        spill_dir: options.path("spill_dir")?,
+        ..Smooth::new(options.rows("test")?)
+    };
+    request.engine = options.named("engine")?.unwrap_or(request.engine);
+    let (smoothing, result) = run(py, &options, request, job::smooth)?;
     let columns = PyDict::new(py);
     for column in smoothing.columns {
         let values: Vec<f64> = column.values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect();
         columns.set_item(column.name, values.into_pyarray(py))?;
     }
     result.set_item("columns", columns)?;
-    if let Some(rows) = smoothing.rows.filter(|_| details) {
+    let is_shown = options.flag("details")?;
+    if let Some(rows) = smoothing.rows.filter(|_| is_shown) {
         show(&result, rows)?;
     }
-    tell(&result, smoothing.told)?;
+    summarize(&result, &smoothing.summary)?;
     Ok(result)
 }
 
 #[pyfunction]
-pub(crate) fn tune<'py>(py: Python<'py>, request: Request<'py>, surface: bool) -> PyResult<Bound<'py, PyDict>> {
-    let (tuning, result) = request.run(py, move |call| call.tune(surface))?;
+pub(crate) fn tune<'py>(py: Python<'py>, options: Options<'py>) -> PyResult<Bound<'py, PyDict>> {
+    let block = options.written("block")?;
+    let scored_on = ScoredOn::of(
+        options.dataset("validation")?,
+        options.flag("leave_one_out")?,
+        options.count("folds")?,
+        block.as_deref(),
+    );
+    let sigmas = SigmaSearch::of(options.lengths("sigma_grid")?, options.lengths("sigma_range")?.as_deref());
+    let mut request = Tune {
+        scored_on: raising(scored_on)?,
+        data: options.data()?,
+        sigmas: raising(sigmas)?,
+        c_grid: options.numbers("c_grid")?,
+        label_weights: options.numbers("label_weight")?,
+        accuracy: options.accuracy()?,
+        output: options.path("output")?,
+        surface: options.flag("surface")?,
+        report: options.report()?,
+        running: options.running()?,
+        ..Tune::default()
+    };
+    request.metric = options.named("metric")?.unwrap_or(request.metric);
+    request.engine = options.named("engine")?.unwrap_or(request.engine);
+    let (tuning, result) = run(py, &options, request, job::tune)?;
     if let Some(surface) = tuning.surface {
         let sigmas: Vec<f64> = surface.sigmas.iter().map(|sigma| sigma.value()).collect();
         result.set_item("surface", (sigmas, surface.cs, surface.scores))?;
     }
-    result.set_item("parameters", tuning.parameters.to_json())?;
+    result.set_item("parameters", object(py, &tuning.parameters)?)?;
     show(&result, tuning.rows)?;
-    tell(&result, tuning.told)?;
+    summarize(&result, &tuning.summary)?;
     Ok(result)
 }
 
 #[pyfunction]
-pub(crate) fn compare<'py>(py: Python<'py>, request: Request<'py>) -> PyResult<Bound<'py, PyDict>> {
-    let (compared, result) = request.run(py, |call| call.compare())?;
+pub(crate) fn compare<'py>(py: Python<'py>, options: Options<'py>) -> PyResult<Bound<'py, PyDict>> {
+    let mut request = Compare {
+        data: options.data()?,
+        kernel: options.kernel()?,
+        report: options.report()?,
+        running: options.running()?,
+        ..Compare::new(options.rows("test")?)
+    };
+    request.c = options.number("c")?.unwrap_or(request.c);
+    if let Some(names) = options.items("engines")? {
+        request.engines = raising(names.iter().map(|name| name.parse()).collect())?;
+    }
+    let (compared, result) = run(py, &options, request, job::compare)?;
     let errors = PyDict::new(py);
     for engine in compared.errors {
         errors.set_item(engine.engine, engine.errors.into_pyarray(py))?;
     }
     result.set_item("errors", errors)?;
-    tell(&result, compared.told)?;
+    summarize(&result, &compared.summary)?;
     Ok(result)
 }
 
 #[pyfunction]
-pub(crate) fn diagnose<'py>(py: Python<'py>, request: Request<'py>) -> PyResult<Bound<'py, PyDict>> {
-    let (diagnosed, result) = request.run(py, |call| call.diagnose())?;
-    result.set_item("sentences", diagnosed.sentences)?;
+pub(crate) fn diagnose<'py>(py: Python<'py>, options: Options<'py>) -> PyResult<Bound<'py, PyDict>> {
+    let mut request = Diagnose {
+        data: options.data()?,
+        kernel: options.kernel()?,
+        c: options.number("c")?,
+        report: options.report()?,
+        running: options.running()?,
+        ..Diagnose::new(options.rows("validation")?)
+    };
+    request.engine = options.named("engine")?.unwrap_or(request.engine);
+    let (diagnosed, result) = run(py, &options, request, job::diagnose)?;
+    summarize(&result, &diagnosed.summary)?;
+    result.set_item("sentences", diagnosed.summary.sentences)?;
     result.set_item("n_effective", diagnosed.n_effective.into_pyarray(py))?;
     show(&result, diagnosed.rows)?;
-    tell(&result, diagnosed.told)?;
     Ok(result)
 }
 
+#[cfg(feature = "baselines")]
 #[pyfunction]
-pub(crate) fn methods<'py>(py: Python<'py>, request: Request<'py>) -> PyResult<Bound<'py, PyDict>> {
-    let (told, result) = request.run(py, |call| call.methods())?;
-    tell(&result, told)?;
+pub(crate) fn methods<'py>(py: Python<'py>, options: Options<'py>) -> PyResult<Bound<'py, PyDict>> {
+    let sigmas = options.lengths("sigma_grid")?;
+    let grids = job::MethodGrids {
+        sigma: sigmas.map(|sigmas| sigmas.iter().map(|sigma| sigma.sigma()).collect()),
+        c: options.numbers("c_grid")?,
+        delta: options.numbers("delta_grid")?,
+        eta: options.numbers("eta_grid")?,
+        alpha: options.numbers("alpha_grid")?,
+        ridge: options.numbers("ridge_grid")?,
+        laplacian: options.numbers("laplacian_grid")?,
+        constant: options.numbers("constant_grid")?,
+        noise: options.numbers("noise_grid")?,
+    };
+    let methods = options.items("methods")?.map(|names| names.iter().map(|name| name.parse()).collect());
+    let mut request = job::Methods {
+        data: options.data()?,
+        features: options.items("features")?,
+        methods: raising(methods.transpose())?,
+        metric: options.named("metric")?.unwrap_or(geosmooth::Measure::R2),
+        grids,
+        accuracy: options.accuracy()?,
+        report: options.report()?,
+        running: options.running()?,
+        ..job::Methods::new(options.rows("test")?, options.rows("validation")?)
+    };
+    request.engine = options.named("engine")?.unwrap_or(request.engine);
+    let (standings, result) = run(py, &options, request, job::methods)?;
+    summarize(&result, &standings)?;
     Ok(result)
 }
 
 /// W in compressed sparse rows: its shape, and where rows begin, columns and weights.
 #[pyfunction]
-pub(crate) fn weights<'py>(py: Python<'py>, request: Request<'py>) -> PyResult<Bound<'py, PyDict>> {
-    let (matrix, result) = request.run(py, |call| call.weights())?;
+pub(crate) fn weights<'py>(py: Python<'py>, options: Options<'py>) -> PyResult<Bound<'py, PyDict>> {
+    let request = WeightMatrix {
+        data: options.data()?,
+        kernel: options.kernel()?,
+        running: options.running()?,
+        ..WeightMatrix::new(options.rows("test")?)
+    };
+    let (matrix, result) = run(py, &options, request, job::weights)?;
     let mut starts = vec![0_i64; matrix.rows + 1];
     for row in matrix.batches.iter().flat_map(|batch| &batch.rows) {
         starts[row + 1] += 1;
@@ -144,4 +265,11 @@ pub(crate) fn weights<'py>(py: Python<'py>, request: Request<'py>) -> PyResult<B
     result.set_item("columns", columns.into_pyarray(py))?;
     result.set_item("weights", weights.into_pyarray(py))?;
     Ok(result)
+}
+
+/// Tuned parameters as the text of a file, checked.
+#[pyfunction]
+pub(crate) fn parameters_text(parameters: Bound<'_, PyDict>) -> PyResult<String> {
+    let parameters = Parameters::from_value(json_of(parameters.as_any())?);
+    parameters.map(|parameters| parameters.to_json()).map_err(PyValueError::new_err)
 }

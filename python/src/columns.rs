@@ -4,8 +4,8 @@ use std::path::Path;
 
 use arrow::datatypes::{Field, Schema};
 use arrow::record_batch::RecordBatch;
-use geosmooth::Error;
 use geosmooth::io::{self, ArrowTable, CoordinateRequest, Input, Origin};
+use geosmooth::{Error, Face};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -27,18 +27,18 @@ pub(crate) fn axis(py: Python<'_>, name: String, column: PyArray) -> PyResult<Bo
     let batch = RecordBatch::try_new(schema, vec![column.array().clone()])
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
     let input = Input::in_memory(Path::new("<rows>"), ArrowTable { schema: batch.schema(), batches: vec![batch] });
-    // Each machine has some of the rows, and none knows what others would count from.
+    // Each machine has some of the rows only, so that they have no common origin but zero.
     let read = input.coordinates(&CoordinateRequest::Index(vec![name]), &mut Origin::zero());
-    let mut axes = read.map_err(told)?.axes;
+    let mut axes = read.map_err(without_row)?.axes;
     Ok(axes.remove(0).values.into_pyarray(py))
 }
 
-/// The number of a row within a batch says nothing to anybody.
-fn told(error: Error) -> PyErr {
+/// An error as an exception, without the number of a row within a batch, which means nothing to the user.
+fn without_row(error: Error) -> PyErr {
     match &error {
         Error::Inexact { column, value, .. } => PyValueError::new_err(format!(
             "column '{column}' has {value}, which no float of 64 bits holds\nhint: {}",
-            error.hint().unwrap_or_default()
+            error.hint_for(Face::Python).unwrap_or_default()
         )),
         _ => raised(error),
     }

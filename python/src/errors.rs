@@ -1,16 +1,17 @@
-//! Errors of the crate as Python's own kinds, with the text of the command line.
+//! Errors of the crate as Python's own kinds, with options spelled as keywords.
 
 use std::io::ErrorKind;
 
-use geosmooth::Error;
+use geosmooth::{Error, Face};
 use pyo3::PyErr;
 use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyOSError, PyPermissionError, PyValueError};
 
-/// The exception that says what the command line would have said.
+/// The exception that says what went wrong and what to do.
 pub(crate) fn exception(error: &Error) -> PyErr {
-    let text = match error.hint() {
-        Some(hint) => format!("{error}\nhint: {hint}"),
-        None => error.to_string(),
+    let message = error.message_for(Face::Python);
+    let text = match error.hint_for(Face::Python) {
+        Some(hint) => format!("{message}\nhint: {hint}"),
+        None => message,
     };
     match error {
         Error::Io { source, .. } => match source.kind() {

@@ -7,13 +7,14 @@
     reason = "methods of a type with a lifetime are not general enough"
 )]
 
-#[cfg(not(target_env = "msvc"))]
 mod allocator;
 mod arrays;
 mod attend;
 mod calls;
 mod columns;
 mod errors;
+mod objects;
+mod options;
 mod partition;
 mod rows;
 mod tile_group;
@@ -25,8 +26,11 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::arrays::{kernel_average, kernel_sums};
+    #[cfg(feature = "baselines")]
     #[pymodule_export]
-    use super::calls::{compare, diagnose, methods, smooth, tune, weights};
+    use super::calls::methods;
+    #[pymodule_export]
+    use super::calls::{compare, diagnose, parameters_text, smooth, tune, weights};
     #[pymodule_export]
     use super::columns::{axis, group_keys};
     #[pymodule_export]
@@ -40,7 +44,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // A damaged file may make the Parquet reader panic, which is caught and told as an error; who wants more says so.
+        // A damaged file may make the Parquet reader panic, which is caught and raised as an error, unless RUST_BACKTRACE asks for more.
         if std::env::var_os("RUST_BACKTRACE").is_none_or(|wanted| wanted == "0") {
             std::panic::set_hook(Box::new(|_| {}));
         }

@@ -1,6 +1,6 @@
 //! Rows on many machines: counted, cut into tiles, smoothed tile by tile. Each step is a call on arrays.
 
-use geosmooth::job::call::{self, in_threads};
+use geosmooth::job::{self, in_threads};
 use geosmooth::partition::{self, Capacity, SmoothingProblem};
 use geosmooth::{Error, Metric, Sigma, SmoothedTile, Smoother};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -218,11 +218,12 @@ impl Partition {
 /// Raises if some σ measure distance in another way than the first.
 #[pyfunction]
 pub(crate) fn check_kinds(sigmas: Vec<String>) -> PyResult<()> {
-    call::check_kinds(&sigmas).map_err(raised)
+    let sigmas = sigmas.iter().map(|sigma| sigma.parse()).collect::<Result<Vec<_>, _>>();
+    sigmas.and_then(|sigmas| job::check_kinds(&sigmas)).map_err(raised)
 }
 
 /// A number of bytes as people write it, such as 512MiB.
 #[pyfunction]
 pub(crate) fn bytes_of(text: &str) -> PyResult<u64> {
-    call::bytes_of(text).map_err(raised)
+    job::bytes_of("memory", text).map_err(raised)
 }

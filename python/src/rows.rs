@@ -1,8 +1,8 @@
 //! Rows as Python hands them over for jobs on many machines, and what comes back.
 
-use geosmooth::job::call::in_threads;
+use geosmooth::job::in_threads;
 use geosmooth::partition::{self, Role, SourceRows};
-use geosmooth::{Error, Places, Sigma, SmoothedTile};
+use geosmooth::{Error, Face, Places, Sigma, SmoothedTile};
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -130,6 +130,7 @@ pub(crate) fn role(labelled: bool) -> Role {
 pub(crate) fn raised(error: Error) -> PyErr {
     match error {
         Error::Place { what, value, expected, hint, .. } => {
+            let hint = Face::Python.spelled(hint);
             PyValueError::new_err(format!("{what} {value} is not {expected}\nhint: {hint}"))
         }
         Error::Uncounted { .. } => {

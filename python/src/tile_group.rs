@@ -1,6 +1,6 @@
 //! Tile groups: the moments of rows on many machines are joined, and the field that they make smooths rows wherever they are.
 
-use geosmooth::job::call::in_threads;
+use geosmooth::job::in_threads;
 use geosmooth::partition::{self, TileRole};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

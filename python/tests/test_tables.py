@@ -121,7 +121,7 @@ def test_paths(expected, tmp_path):
     assert bits(pq.read_table(out)["xgb_smoothed"]) == bits(expected)
     with pytest.raises(ValueError, match="exists already"):
         smooth(SAMPLES / "test.parquet", SAMPLES / "train.parquet", output=out)
-    with pytest.raises(ValueError, match="--output is missing"):
+    with pytest.raises(ValueError, match="output is missing"):
         smooth(SAMPLES / "test.parquet", SAMPLES / "train.parquet")
 
 

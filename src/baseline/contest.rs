@@ -235,7 +235,7 @@ impl Contest<'_> {
         if self.train.labels.is_empty() {
             return Err(Error::Contradiction {
                 message: "there are no labelled rows to learn from".to_owned(),
-                hint: "give rows with labels with --train".to_owned(),
+                hint: "give rows with labels with `train`".to_owned(),
             });
         }
         if self.validation.labels.len() < 2 {

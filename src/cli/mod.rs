@@ -1,17 +1,22 @@
 //! The command line: one file for each subcommand, and what they share. The only code that prints or exits.
 
+mod compare;
 mod completions;
 mod demo;
+mod diagnose;
+mod methods;
+mod options;
 mod reproduce;
 mod signals;
-pub(crate) mod terminal;
+mod smooth;
+mod terminal;
+mod tune;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 use crate::error::Error;
-use crate::job::{compare, diagnose, methods, smooth, tune};
 
 /// Makes predictions better by smoothing them over space, with a proven error on every row.
 #[derive(Debug, Parser)]
@@ -47,7 +52,7 @@ Examples:
 /// input is wrong. A signal ends the process with 128 and its number: 130 for Ctrl-C.
 #[must_use]
 pub fn main() -> ExitCode {
-    // Damaged files may panic inside the Parquet reader; that is caught and told in one line. Who wants more says so.
+    // Damaged files may panic inside the Parquet reader; that is caught and reported in one line, unless RUST_BACKTRACE asks for more.
     if std::env::var_os("RUST_BACKTRACE").is_none_or(|wanted| wanted == "0") {
         std::panic::set_hook(Box::new(|_| {}));
     }
@@ -86,5 +91,26 @@ fn report(outcome: Result<(), Error>) -> ExitCode {
             signals::explained(code.into());
             code.into()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::face::OPTIONS;
+
+    /// The names of all options of a command and its subcommands.
+    fn names(command: &clap::Command) -> Vec<String> {
+        let own = command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned));
+        own.chain(command.get_subcommands().flat_map(names)).collect()
+    }
+
+    #[test]
+    fn messages_name_options_that_exist() {
+        let known = names(&Cli::command());
+        let unknown: Vec<_> = OPTIONS.iter().filter(|name| !known.iter().any(|known| known == *name)).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
     }
 }

@@ -16,12 +16,12 @@ use super::terminal;
 use crate::error::Error;
 use crate::io::{remove_all, try_remove_all};
 
-/// What ends a process that does not attend to it, all but what tells of a fault of the process itself: that must end it where it
-/// stands. Batch systems send many of these before they kill.
+/// Signals that end a process by default, without those for faults of the process itself, which must end it at once. Batch systems
+/// send many of these before they kill.
 const ENDINGS: [i32; 11] =
     [SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGXCPU, SIGVTALRM, SIGPROF];
 
-/// The same that only Linux has; elsewhere some of them end nothing.
+/// More of them, on Linux only; elsewhere some of them end nothing.
 #[cfg(target_os = "linux")]
 fn more_endings() -> impl Iterator<Item = i32> {
     [libc::SIGSTKFLT, libc::SIGIO, libc::SIGPWR].into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX())
@@ -38,8 +38,8 @@ static ENDING: AtomicBool = AtomicBool::new(false);
 /// The exit code of an error that was explained, or 0.
 static EXPLAINED: AtomicI32 = AtomicI32::new(0);
 
-/// How long the last words may take: whoever reads stderr may have stopped to.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How long the last message may take: the reader of stderr may have stopped reading.
+const LAST_MESSAGE: Duration = Duration::from_millis(200);
 
 /// Attends to signals in a thread of its own.
 ///
@@ -54,7 +54,7 @@ pub(super) fn attend() -> Result<(), Error> {
     };
     let taken = taken();
     let is_free = |signal: &i32| taken >> (signal - 1) & 1 == 0;
-    // A handler makes a write beyond the limit of file sizes fail, and not kill us. It comes last: who waits for it knows that all are there.
+    // A handler makes a write beyond the limit of file sizes fail, and not kill us. It comes last: once it is there, all are.
     let wanted = ENDINGS.into_iter().chain(more_endings()).filter(is_free).chain([SIGXFSZ]);
     let mut signals = Signals::new(wanted).map_err(failed)?;
     let wait = move || {
@@ -65,14 +65,14 @@ pub(super) fn attend() -> Result<(), Error> {
     thread::Builder::new().name("signals".to_owned()).spawn(wait).map(drop).map_err(failed)
 }
 
-/// Keeps a failure from being told if the process is about to end: it may come from that.
+/// Keeps a failure from being reported if the process is about to end: that may be its cause.
 pub(super) fn stay_if_ending() {
     while ENDING.load(Ordering::SeqCst) {
         thread::park();
     }
 }
 
-/// An error was explained and the process is about to end with this code: whatever else fails on the way is not worth a word.
+/// An error was explained and the process is about to end with this code: later failures are not reported.
 pub(super) fn explained(code: i32) {
     EXPLAINED.store(code, Ordering::SeqCst);
 }
@@ -80,22 +80,22 @@ pub(super) fn explained(code: i32) {
 fn end(signal: i32) -> ! {
     ENDING.store(true, Ordering::SeqCst);
     remove_all();
-    let (said, heard) = mpsc::channel();
-    // If there is no thread left to say it, the exit code does.
-    let words = thread::Builder::new().spawn(move || {
+    let (printed, finished) = mpsc::channel();
+    // If no thread can be started, the exit code has to do.
+    let printer = thread::Builder::new().spawn(move || {
         terminal::interrupted();
-        said.send(())
+        printed.send(())
     });
-    if words.is_ok() {
-        let _ = heard.recv_timeout(LAST_WORDS);
+    if printer.is_ok() {
+        let _ = finished.recv_timeout(LAST_MESSAGE);
     }
     process::exit(128 + signal)
 }
 
-/// Ends a process that gets no more memory; what others are about to do with the little that is left does not matter.
+/// Ends a process that gets no more memory.
 pub(super) fn end_without_memory() -> ! {
     if ENDING.swap(true, Ordering::SeqCst) {
-        // Another thread is at it and done within that time, unless the end itself found no memory.
+        // Another thread does it, and needs less time than this unless it finds no memory either.
         thread::sleep(Duration::from_secs(1));
         process::abort();
     }
@@ -107,8 +107,8 @@ pub(super) fn end_without_memory() -> ! {
     process::exit(1)
 }
 
-/// The signals that are spoken for, a bit for each, where the system tells: whoever started us wants them to be ignored, as `nohup`
-/// does, or a library that was loaded into the process attends to them, as a profiler does.
+/// The signals that have a handler or are ignored already, a bit for each, where the system reports them: `nohup` ignores some, and a
+/// profiler that is loaded into the process handles some.
 fn taken() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = |name: &str| {

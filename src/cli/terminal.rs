@@ -1,4 +1,4 @@
-//! What people see: errors with their hint, warnings, progress bars. All of it goes to stderr, results to stdout.
+//! What the command prints: results to stdout; errors with their hint, warnings and progress bars to stderr.
 
 use std::any::Any;
 use std::io::{ErrorKind, IsTerminal, Write as _};
@@ -11,23 +11,24 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::engine::Progress;
 use crate::error::Error;
-use crate::job::caller::Listener;
+use crate::face::Face;
+use crate::job::Listener;
 use crate::text::{one_line, printable_json, printable_lines};
 
 /// Prints lines for people to stdout.
-pub(crate) fn print(text: &str) -> Result<(), Error> {
+pub(super) fn print(text: &str) -> Result<(), Error> {
     write(&printable_lines(text))
 }
 
 /// Prints JSON for programs to stdout.
-pub(crate) fn print_json(json: &str) -> Result<(), Error> {
+pub(super) fn print_json(json: &str) -> Result<(), Error> {
     write(&(printable_json(json) + "\n"))
 }
 
 fn write(text: &str) -> Result<(), Error> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        // Whoever read our output has had enough; the work is done all the same.
+        // The reader of our output has closed it; the work is done all the same.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         Err(source) => Err(Error::Io {
             action: "cannot write to",
@@ -39,7 +40,7 @@ fn write(text: &str) -> Result<(), Error> {
     }
 }
 
-/// The bars on the screen. Who draws or says anything holds them meanwhile; the last words hold them for ever.
+/// The bars on the screen. A thread that draws or prints holds the lock; the last message keeps it.
 static SCREEN: Mutex<Vec<ProgressBar>> = Mutex::new(Vec::new());
 
 fn screen() -> MutexGuard<'static, Vec<ProgressBar>> {
@@ -53,30 +54,30 @@ fn say(line: &str) {
     }
 }
 
-/// Says a line whoever holds the screen.
+/// Prints a line without waiting for the lock.
 fn say_at_once(line: &str) {
-    // If even stderr is gone there is nobody left to tell.
+    // If stderr is closed too, there is nowhere left to report to.
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// What is said where there is no memory to make up a message.
-pub(crate) fn say_without_memory() {
+/// The message for the end of memory, which takes no memory itself.
+pub(super) fn say_without_memory() {
     say_at_once(
         "error: the system gives no more memory\nhint: set --memory-limit to what there is, lift a limit of the shell (ulimit -v), or give fewer rows",
     );
 }
 
 /// Explains an error and gives the exit code for it.
-pub(crate) fn explain(error: &Error) -> u8 {
-    say(&format!("error: {}", one_line(&error.to_string())));
-    if let Some(hint) = error.hint() {
+pub(super) fn explain(error: &Error) -> u8 {
+    say(&format!("error: {}", one_line(&error.message_for(Face::CommandLine))));
+    if let Some(hint) = error.hint_for(Face::CommandLine) {
         say(&format!("hint: {}", one_line(&hint)));
     }
     if error.is_world() { 1 } else { 2 }
 }
 
 /// The command line's own complaints in our form: one line, then the way out.
-pub(crate) fn explain_usage(error: &clap::Error) -> ExitCode {
+pub(super) fn explain_usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         return match print(&error.render().to_string()) {
             Ok(()) => ExitCode::SUCCESS,
@@ -91,7 +92,7 @@ pub(crate) fn explain_usage(error: &clap::Error) -> ExitCode {
 }
 
 /// A complaint about arguments as one of our own errors.
-pub(crate) fn usage(error: &clap::Error) -> Error {
+fn usage(error: &clap::Error) -> Error {
     let text = error.render().to_string();
     let message = one_line(text.split("\n\n").next().unwrap_or_default());
     let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
@@ -112,7 +113,7 @@ fn usage_hint(error: &clap::Error) -> String {
     }
 }
 
-pub(crate) fn explain_panic(panic: &(dyn Any + Send)) -> ExitCode {
+pub(super) fn explain_panic(panic: &(dyn Any + Send)) -> ExitCode {
     let message =
         panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
     say(&format!("error: internal error: {}", one_line(&message.unwrap_or_else(|| "unknown".to_owned()))));
@@ -121,8 +122,8 @@ pub(crate) fn explain_panic(panic: &(dyn Any + Send)) -> ExitCode {
 }
 
 /// The person at the terminal.
-pub(crate) struct Terminal {
-    pub(crate) quiet: bool,
+pub(super) struct Terminal {
+    pub(super) quiet: bool,
 }
 
 impl Listener for Terminal {
@@ -133,10 +134,14 @@ impl Listener for Terminal {
     fn warn(&self, message: &str) {
         say(&format!("warning: {message}"));
     }
+
+    fn face(&self) -> Face {
+        Face::CommandLine
+    }
 }
 
-/// The last words of a process that a signal ends: the bars are wiped away, and from then on nobody draws or says anything.
-pub(crate) fn interrupted() {
+/// The last message of a process that a signal ends: the bars are removed, and nothing is printed or drawn afterwards.
+pub(super) fn interrupted() {
     let shown = screen();
     // Their threads draw no bar that is finished.
     shown.iter().for_each(ProgressBar::finish_and_clear);
@@ -144,7 +149,7 @@ pub(crate) fn interrupted() {
     std::mem::forget(shown);
 }
 
-/// A sign of life for long work, and a bar once its end is known; shown only where somebody watches.
+/// A spinner for long work, and a bar once its length is known; shown only at a terminal.
 struct Bar {
     bar: ProgressBar,
 }

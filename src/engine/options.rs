@@ -186,7 +186,7 @@ impl EngineOptions {
             Truncation::Tolerance(tolerance) => Ok(Fast { tolerance, memory_limit: self.memory_limit }),
             Truncation::Cutoff(_) => Err(Error::Contradiction {
                 message: "the fast engine keeps a tolerance; it has no cutoff".to_owned(),
-                hint: "leave --cutoff out, or use --engine sparse".to_owned(),
+                hint: "leave `cutoff` out, or use `engine sparse`".to_owned(),
             }),
         }
     }

@@ -76,7 +76,7 @@ impl Extrapolation {
             message: format!(
                 "{north} homes north of {latitude} and {south} south of it do not make two sets and one of {rows}"
             ),
-            hint: "give another --latitude, or fewer --rows".to_owned(),
+            hint: "give another `latitude`, or fewer `rows`".to_owned(),
         })
     }
 

@@ -54,7 +54,7 @@ impl Homes {
         if rows < LEAST || 3 * rows > self.labels.len() {
             return Err(Error::Contradiction {
                 message: format!("three sets of {rows} homes cannot be drawn from {}", self.labels.len()),
-                hint: format!("give --rows between {LEAST} and a third of the homes"),
+                hint: format!("give `rows` between {LEAST} and a third of the homes"),
             });
         }
         Ok(())

@@ -91,7 +91,7 @@ impl Input {
             path: self.path().to_owned(),
             problem: "has no columns that look like latitude and longitude".to_owned(),
             hint: format!(
-                "name them with --lat and --lon, or use --geometry or --index; the columns are {}",
+                "name them with `lat` and `lon`, or use `geometry` or `index`; the columns are {}",
                 self.listed()
             ),
         })
@@ -130,7 +130,7 @@ impl Input {
         let _room = self.room_to_parse(details)?;
         if !details.is_empty() {
             let details = parse_json(details).map_err(|problem| {
-                let hint = "name the columns with --lat and --lon";
+                let hint = "name the columns with `lat` and `lon`";
                 self.wrong_column(column, &format!("has wrong GeoArrow metadata: it {problem}"), hint)
             })?;
             details.get("crs").map_or(Ok(()), |crs| self.check_crs(column, crs))?;
@@ -159,7 +159,7 @@ impl Input {
         Error::File {
             path: self.path().to_owned(),
             problem: format!("its GeoParquet metadata {problem}"),
-            hint: "name the columns with --lat and --lon, or --geometry".to_owned(),
+            hint: "name the columns with `lat` and `lon`, or `geometry`".to_owned(),
         }
     }
 
@@ -199,7 +199,7 @@ impl Input {
         if DEGREES.contains(&name.as_str()) {
             return Ok(());
         }
-        let hint = "convert the points to longitude and latitude (EPSG:4326), or give projected coordinates with --index and a plain --sigma";
+        let hint = "convert the points to longitude and latitude (EPSG:4326), or give projected coordinates with `index` and a plain `sigma`";
         Err(self.wrong_column(
             column,
             &format!("has the coordinate reference system {name}, not longitude and latitude"),

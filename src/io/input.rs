@@ -163,7 +163,7 @@ impl Input {
         Error::File {
             path: self.given.clone(),
             problem: "is a table in memory, from which no file is written".to_owned(),
-            hint: "leave out --output and write the table that comes back".to_owned(),
+            hint: "leave out `output` and write the table that comes back".to_owned(),
         }
     }
 

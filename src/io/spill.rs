@@ -181,12 +181,12 @@ impl Spill {
 
 fn failed(action: &'static str, folder: &Path, source: io::Error) -> Error {
     let hint = match source.kind() {
-        ErrorKind::StorageFull => "the disk is full: make room, or choose another folder with --spill-dir",
+        ErrorKind::StorageFull => "the disk is full: make room, or choose another folder with `spill-dir`",
         ErrorKind::NotFound | ErrorKind::NotADirectory => {
-            "the folder must exist: make it, or choose another with --spill-dir"
+            "the folder must exist: make it, or choose another with `spill-dir`"
         }
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            "the folder must be writable: choose another with --spill-dir"
+            "the folder must be writable: choose another with `spill-dir`"
         }
         other => output::way_out(other),
     };
@@ -272,7 +272,7 @@ mod tests {
             let error = Spill::create(&wrong, 1, 1, 0).unwrap_err();
             assert!(error.is_world() && error.to_string().starts_with("cannot spill to"), "{error}");
             assert!(!error.to_string().contains(" at path "), "{error}");
-            assert!(error.hint().is_some_and(|hint| hint.contains("must exist") && hint.contains("--spill-dir")));
+            assert!(error.hint().is_some_and(|hint| hint.contains("must exist") && hint.contains("spill_dir")));
         }
     }
 
@@ -284,7 +284,7 @@ mod tests {
         spill.push(0, &[1.0]).unwrap();
         let error = spill.push(0, &[1.0]).unwrap_err();
         assert!(matches!(&error, Error::Io { path, .. } if path == folder.path()), "{error}");
-        assert!(error.hint().is_some_and(|hint| hint.starts_with("the disk is full") && hint.contains("--spill-dir")));
+        assert!(error.hint().is_some_and(|hint| hint.starts_with("the disk is full") && hint.contains("spill_dir")));
     }
 
     #[test]

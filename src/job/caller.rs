@@ -1,35 +1,42 @@
-//! Who a subcommand works for: a person at a terminal, or a program that holds its tables in memory.
+//! The caller of a job: it receives progress and warnings, and says how options are spelled in them.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::dataset::Dataset;
+use super::machine;
+use super::options::RunOptions;
 use crate::engine::Progress;
 use crate::error::Error;
+use crate::face::Face;
 use crate::finding::Finding;
-use crate::io::{ArrowTable, Budget, Input, Output, read_small_text};
+use crate::io::{Budget, Input, Output, read_small_text};
 use crate::text::one_line;
 
-/// Hears what a subcommand has to say while it works.
+/// Receives progress and warnings while a job runs.
 pub trait Listener: Sync {
     /// A phase of the work begins, such as `read`, `plan` or `apply`; it lasts until what is returned is dropped.
     fn phase(&self, name: &'static str) -> Box<dyn Progress + '_>;
-    /// Something that the user should know.
+    /// Something that the user should know, in one line.
     fn warn(&self, message: &str);
+    /// How options are spelled in messages.
+    fn face(&self) -> Face {
+        Face::Library
+    }
 }
 
-/// Inputs that a program holds, by the names that stand for them in its request where paths would.
-#[derive(Clone, Debug, Default)]
-pub struct Memory {
-    /// Tables, for `--test`, `--train` and `--validation`.
-    pub tables: HashMap<PathBuf, ArrowTable>,
-    /// Texts, for `--params`.
-    pub texts: HashMap<PathBuf, String>,
+/// Ignores everything.
+impl Listener for () {
+    fn phase(&self, _: &'static str) -> Box<dyn Progress + '_> {
+        Box::new(())
+    }
+
+    fn warn(&self, _: &str) {}
 }
 
 /// The files that a run reads, whichever option names them: none of them may be an output.
 #[derive(Debug, Default)]
-pub(crate) struct Opened(Mutex<Vec<PathBuf>>);
+struct Opened(Mutex<Vec<PathBuf>>);
 
 impl Opened {
     fn add<'a>(&self, paths: impl Iterator<Item = &'a Path>) {
@@ -42,26 +49,35 @@ impl Opened {
     }
 }
 
-/// Where inputs come from, and who hears of the work.
+/// What all parts of a run share: the listener, the memory for reading, and the files that it reads.
 pub(crate) struct Caller<'a> {
-    pub(crate) memory: &'a Memory,
-    pub(crate) listener: &'a dyn Listener,
+    listener: &'a dyn Listener,
     /// Memory for reading.
-    pub(crate) budget: &'a Budget,
-    pub(crate) opened: &'a Opened,
-    /// Whether tuning should score over σ and c around the best too, page or not.
-    pub(crate) surface: bool,
+    pub(crate) budget: Budget,
+    opened: Opened,
 }
 
-impl Caller<'_> {
-    /// The table of that name, or the files of that path.
-    pub(crate) fn open(&self, path: &Path) -> Result<Input, Error> {
-        if let Some(table) = self.memory.tables.get(path) {
-            return Ok(Input::in_memory(path, table.clone()));
+impl<'a> Caller<'a> {
+    /// Does work in threads of its own.
+    pub(crate) fn work<T: Send>(
+        running: &RunOptions,
+        listener: &'a dyn Listener,
+        work: impl FnOnce(&Caller) -> Result<T, Error> + Send,
+    ) -> Result<T, Error> {
+        let caller = Caller { listener, budget: running.budget(), opened: Opened::default() };
+        machine::in_threads(running.threads, || work(&caller))
+    }
+
+    /// The table, or the files of the path.
+    pub(crate) fn open(&self, dataset: &Dataset) -> Result<Input, Error> {
+        match dataset {
+            Dataset::Table { name, table } => Ok(Input::in_memory(name, table.clone())),
+            Dataset::Files(path) => {
+                let input = Input::open(path, &self.budget)?;
+                self.opened.add(input.paths());
+                Ok(input)
+            }
         }
-        let input = Input::open(path, self.budget)?;
-        self.opened.add(input.paths());
-        Ok(input)
     }
 
     /// An output that is none of the files that the run has opened.
@@ -69,26 +85,30 @@ impl Caller<'_> {
         self.opened.create(path, overwrite)
     }
 
-    /// The text of that name, or of the file of that path.
+    /// The text of a small file.
     pub(crate) fn text(&self, path: &Path) -> Result<String, Error> {
-        if let Some(text) = self.memory.texts.get(path) {
-            return Ok(text.clone());
-        }
         self.opened.add(std::iter::once(path));
         read_small_text(path)
     }
 
-    pub(crate) fn phase(&self, name: &'static str) -> Box<dyn Progress + '_> {
+    pub(crate) fn phase(&self, name: &'static str) -> Box<dyn Progress + 'a> {
         self.listener.phase(name)
     }
 
+    /// A message with its options as the listener wants them spelled.
+    pub(crate) fn spelled(&self, message: &str) -> String {
+        self.listener.face().spelled(message)
+    }
+
+    /// Warns of something; options in the message are spelled already.
     pub(crate) fn warn(&self, message: &str) {
         self.listener.warn(&one_line(message));
     }
 
-    pub(crate) fn tell(&self, findings: &[Finding]) {
-        for finding in findings {
-            self.warn(&finding.message);
-        }
+    /// Warns of what was found, and gives it back with options spelled.
+    pub(crate) fn report(&self, finding: Option<Finding>) -> Vec<Finding> {
+        let spelled = finding.map(|it| Finding { message: self.spelled(&it.message), ..it });
+        spelled.iter().for_each(|finding| self.warn(&finding.message));
+        spelled.into_iter().collect()
     }
 }

@@ -1,104 +1,119 @@
-//! `geosmooth compare`: the engines side by side on one problem, against all pairs.
+//! The engines side by side on one problem, against all pairs.
 
-use std::path::PathBuf;
+use std::fmt;
 use std::time::Instant;
 
 use serde::Serialize;
 
-use super::caller::Caller;
+use super::caller::{Caller, Listener};
 use super::data::Data;
-use super::options::{DataArgs, RunArgs, Told};
-use super::pages::{EngineErrors, ReportArgs, compare_page};
-use super::recipe::{KernelArgs, Recipe};
+use super::dataset::Dataset;
+use super::options::{DataOptions, KernelOptions, ReportOptions, RunOptions};
+use super::pages::{EngineErrors, compare_page};
+use super::recipe::Recipe;
 use crate::engine::{EngineKind, EngineOptions};
 use crate::error::Error;
 use crate::io::Complete;
 use crate::report::{Page, Table, share, table};
 use crate::smoother::Smoothed;
 
-/// Runs several engines on the same rows and shows how fast and how far from exact each is.
-///
-/// Errors are relative to the range of the values. The bound is what the engine itself proved, without knowing the
-/// exact result.
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
-    /// Rows to predict: a Parquet file, a directory or a quoted glob of them
-    #[arg(long, value_name = "FILES", help_heading = "Data")]
-    test: PathBuf,
-    #[command(flatten)]
-    data: DataArgs,
-    #[command(flatten)]
-    kernel: KernelArgs,
-    /// How far to go from each prediction (0) to the average around it (1); errors are largest at 1
-    #[arg(long, value_name = "0..1", default_value_t = 1.0, allow_hyphen_values = true, help_heading = "Smoothing")]
-    c: f64,
-    /// The engines to compare
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        default_value = "exact,sparse,fast",
-        help_heading = "Smoothing"
-    )]
-    engines: Vec<String>,
-    #[command(flatten)]
-    report: ReportArgs,
-    #[command(flatten)]
-    pub(crate) running: RunArgs,
+/// A request to run several engines on the same rows.
+#[derive(Clone, Debug)]
+pub struct Compare {
+    /// Rows to predict.
+    pub test: Dataset,
+    /// Labelled rows and columns.
+    pub data: DataOptions,
+    /// What to smooth with.
+    pub kernel: KernelOptions,
+    /// How far to go from each prediction (0) to the average around it (1); errors are largest at 1.
+    pub c: f64,
+    /// The engines to compare.
+    pub engines: Vec<EngineKind>,
+    /// Pages of results, and whether outputs may be replaced.
+    pub report: ReportOptions,
+    /// How to run.
+    pub running: RunOptions,
 }
 
-const EXAMPLES: &str = "\
-Example:
-  geosmooth compare --train sold.parquet --test unsold.parquet --label price --prediction model --sigma 500m --tolerance 1e-4";
+impl Compare {
+    /// A request with the defaults of all options.
+    #[must_use]
+    pub fn new(test: impl Into<Dataset>) -> Self {
+        Self {
+            test: test.into(),
+            data: DataOptions::default(),
+            kernel: KernelOptions::default(),
+            c: 1.0,
+            engines: vec![EngineKind::Exact, EngineKind::Sparse, EngineKind::Fast],
+            report: ReportOptions::default(),
+            running: RunOptions::default(),
+        }
+    }
+}
 
 /// What the comparison gave.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Compared {
     /// A line for each engine.
-    pub told: Told,
+    pub summary: Comparison,
     /// The errors of each engine, row by row.
     pub errors: Vec<EngineErrors>,
 }
 
-/// What was found.
-#[derive(Serialize)]
-struct Comparison {
-    reference: &'static str,
-    engines: Vec<Line>,
+/// How fast each engine is, and how far from exact.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// The engine that the others are compared with.
+    pub reference: &'static str,
+    /// A line for each engine, as asked for.
+    pub engines: Vec<EngineLine>,
 }
 
-#[derive(Clone, Serialize)]
-struct Line {
-    engine: &'static str,
-    seconds: f64,
-    max_error: f64,
-    mean_error: f64,
-    bound: f64,
-    nonzeros: Option<u64>,
-    within_tolerance: bool,
+/// One engine. Errors are relative to the range of the values.
+#[derive(Clone, Debug, Serialize)]
+pub struct EngineLine {
+    /// Its name.
+    pub engine: &'static str,
+    /// Seconds to plan and apply.
+    pub seconds: f64,
+    /// The largest error.
+    pub max_error: f64,
+    /// The mean error.
+    pub mean_error: f64,
+    /// What the engine itself proved, without knowing the exact result.
+    pub bound: f64,
+    /// Entries of the weight matrix, where there is one.
+    pub nonzeros: Option<u64>,
+    /// Whether the largest error is within the tolerance.
+    pub within_tolerance: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    args.running.show(|caller| Ok(perform(args, caller)?.told))
+/// Runs several engines on the same rows: how fast and how far from all pairs each is.
+///
+/// # Errors
+/// If options contradict each other, an input cannot be used, or memory does not suffice.
+pub fn compare(request: &Compare, listener: &dyn Listener) -> Result<Compared, Error> {
+    Caller::work(&request.running, listener, |caller| perform(request, caller))
 }
 
-pub(crate) fn perform(args: &Args, caller: &Caller) -> Result<Compared, Error> {
-    let engines = args.engines.iter().map(|name| name.parse()).collect::<Result<Vec<EngineKind>, _>>()?;
-    let recipe = args.kernel.recipe(Some(args.c), &args.data, caller)?;
-    let inputs = args.data.open(&args.test, Some(&recipe), caller)?;
+fn perform(request: &Compare, caller: &Caller) -> Result<Compared, Error> {
+    let recipe = request.kernel.recipe(Some(request.c), &request.data, caller)?;
+    let inputs = request.data.open(&request.test, Some(&recipe), caller)?;
     // The reference stays while an engine is compared with it.
     let values = 2 * inputs.test.rows() * inputs.predictions.len();
-    let memory = args.running.memory_for_smoothers(inputs.rows(), values, 0)?;
-    let options = args.kernel.accuracy().options(EngineKind::Exact, memory)?;
-    let data = args.data.read(&inputs, caller)?;
-    let run = Run { recipe: &recipe, c: args.c, options, data: &data, caller };
-    let report = args.report.prepare(&[], caller)?;
-    let (comparison, errors) = run.compare(&engines, args.kernel.accuracy().tolerance)?;
+    let memory = request.running.memory_for_smoothers(inputs.rows(), values, 0)?;
+    let accuracy = request.kernel.accuracy;
+    let options = accuracy.options(EngineKind::Exact, memory)?;
+    let data = request.data.read(&inputs, caller)?;
+    let run = Run { recipe: &recipe, c: request.c, options, data: &data, caller };
+    let report = request.report.prepare(&[], caller)?;
+    let (summary, errors) =
+        run.compare(&request.engines, accuracy.tolerance().unwrap_or(EngineOptions::DEFAULT_TOLERANCE))?;
     if let Some(report) = report {
-        Complete::name_all(report.write(&comparison.page(&errors))?)?;
+        Complete::name_all(report.write(&summary.page(&errors))?)?;
     }
-    Ok(Compared { told: Told::new(&comparison, comparison.for_people()), errors })
+    Ok(Compared { summary, errors })
 }
 
 /// What the engines are compared on.
@@ -129,7 +144,7 @@ impl Run<'_> {
         Ok((Comparison { reference: EngineKind::Exact.name(), engines: lines }, all_errors))
     }
 
-    fn timed(&self, engine: EngineKind) -> Result<(Vec<Smoothed>, Line), Error> {
+    fn timed(&self, engine: EngineKind) -> Result<(Vec<Smoothed>, EngineLine), Error> {
         let (start, options, data) = (Instant::now(), self.options.engine(engine), self.data);
         let labelled = data.train.as_ref().map(|train| &train.places);
         let smoother = self.recipe.smoother(self.c, options)?;
@@ -137,7 +152,7 @@ impl Run<'_> {
         let corrected = data.corrected(self.recipe.correction, &options)?;
         let plan = smoother.plan_with(&data.test.places, labelled, &*self.caller.phase("plan"))?;
         let smoothed = data.smooth(&plan, corrected.as_deref(), &*self.caller.phase("apply"))?;
-        let line = Line {
+        let line = EngineLine {
             engine: engine.name(),
             seconds: start.elapsed().as_secs_f64(),
             max_error: 0.0,
@@ -161,17 +176,19 @@ fn relative_errors(exact: &Smoothed, other: &Smoothed) -> Vec<f64> {
 const HEADER: [&str; 7] =
     ["engine", "seconds", "max error", "mean error", "proven bound", "non-zeros", "within tolerance"];
 
-impl Comparison {
-    fn for_people(&self) -> String {
-        table(&HEADER, self.engines.iter().map(Line::cells))
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&table(&HEADER, self.engines.iter().map(EngineLine::cells)))
     }
+}
 
+impl Comparison {
     fn page(&self, errors: &[EngineErrors]) -> Page {
         let table = Table {
             caption: "Errors are relative to the range of the values; the bound is what the engine proved by itself"
                 .to_owned(),
             header: HEADER.map(str::to_owned).to_vec(),
-            rows: self.engines.iter().map(Line::cells).collect(),
+            rows: self.engines.iter().map(EngineLine::cells).collect(),
         };
         let within = self.engines.iter().all(|line| line.within_tolerance);
         let lead = if within {
@@ -183,7 +200,7 @@ impl Comparison {
     }
 }
 
-impl Line {
+impl EngineLine {
     fn cells(&self) -> Vec<String> {
         vec![
             self.engine.to_owned(),

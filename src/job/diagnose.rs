@@ -1,14 +1,17 @@
-//! `geosmooth diagnose`: whether smoothing can help, why, and what it leaves behind.
+//! Whether smoothing can help, why, and what it leaves behind.
 
-use std::path::PathBuf;
+use std::fmt;
 
 use serde::Serialize;
 
-use super::caller::Caller;
-use super::data::{Data, refuse_same_file};
-use super::options::{DataArgs, RunArgs, Told, missing};
-use super::pages::{ReportArgs, ShownRows, diagnose_page};
-use super::recipe::{KernelArgs, Recipe};
+use super::bandwidth::Bandwidth;
+use super::caller::{Caller, Listener};
+use super::data::Data;
+use super::dataset::Dataset;
+use super::inputs::refuse_same_file;
+use super::options::{DataOptions, KernelOptions, ReportOptions, RunOptions};
+use super::pages::{ShownRows, diagnose_page};
+use super::recipe::Recipe;
 use super::table::Table;
 use crate::diagnose::{Diagnosis, Findings};
 use crate::engine::EngineKind;
@@ -18,85 +21,88 @@ use crate::report::{Lines, number, short};
 use crate::score::median;
 use crate::tune::Trial;
 
-/// Says whether smoothing can help a prediction, why, and what it leaves behind.
-///
-/// On rows whose truth is known: the quantities of the paper's Theorem 1, the best c and what it gains, the spatial
-/// correlation of the errors before and after, and how many sources stand behind the averages.
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
-    /// Rows with predictions and the truth: a Parquet file, a directory or a quoted glob of them
-    #[arg(long, value_name = "FILES", help_heading = "Data")]
-    validation: PathBuf,
-    #[command(flatten)]
-    data: DataArgs,
-    #[command(flatten)]
-    kernel: KernelArgs,
-    /// How far to go from each prediction (0) to the average around it (1); the best if left out
-    #[arg(long, value_name = "0..1", allow_hyphen_values = true, help_heading = "Smoothing")]
-    c: Option<f64>,
-    /// exact, sparse, fast, or auto for the cheapest
-    #[arg(long, default_value = "auto", help_heading = "Smoothing")]
-    engine: String,
-    #[command(flatten)]
-    report: ReportArgs,
-    #[command(flatten)]
-    pub(crate) running: RunArgs,
+/// A request to say whether smoothing can help a prediction.
+#[derive(Clone, Debug)]
+pub struct Diagnose {
+    /// Rows with predictions and the truth.
+    pub validation: Dataset,
+    /// Labelled rows and columns.
+    pub data: DataOptions,
+    /// What to smooth with.
+    pub kernel: KernelOptions,
+    /// How far to go from each prediction (0) to the average around it (1); the best if left out.
+    pub c: Option<f64>,
+    /// How to sum.
+    pub engine: EngineKind,
+    /// Pages of results, and whether outputs may be replaced.
+    pub report: ReportOptions,
+    /// How to run.
+    pub running: RunOptions,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  At a sigma of your own
-    geosmooth diagnose --train sold.parquet --validation check.parquet --label price --prediction model --sigma 500m
-  With tuned parameters
-    geosmooth diagnose --train sold.parquet --validation check.parquet --params tuned.json";
-
-pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    args.running.show(|caller| Ok(perform(args, caller)?.told))
+impl Diagnose {
+    /// A request with the defaults of all options.
+    #[must_use]
+    pub fn new(validation: impl Into<Dataset>) -> Self {
+        Self {
+            validation: validation.into(),
+            data: DataOptions::default(),
+            kernel: KernelOptions::default(),
+            c: None,
+            engine: EngineKind::Auto,
+            report: ReportOptions::default(),
+            running: RunOptions::default(),
+        }
+    }
 }
 
 /// What the diagnosis gave.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Diagnosed {
     /// The figures and what they mean.
-    pub told: Told,
-    /// What the figures mean, in plain sentences.
-    pub sentences: Vec<String>,
+    pub summary: DiagnosisSummary,
     /// Effective number of sources behind the average of each row that took part.
     pub n_effective: Vec<f64>,
     /// The rows that took part, before and after.
     pub rows: ShownRows,
 }
 
-pub(crate) fn perform(args: &Args, caller: &Caller) -> Result<Diagnosed, Error> {
-    let recipe = args.kernel.recipe(args.c, &args.data, caller)?;
-    let inputs = args.data.open(&args.validation, Some(&recipe), caller)?;
+/// Says whether smoothing can help a prediction, why, and what it leaves behind.
+///
+/// # Errors
+/// If options contradict each other, an input cannot be used, or memory does not suffice.
+pub fn diagnose(request: &Diagnose, listener: &dyn Listener) -> Result<Diagnosed, Error> {
+    Caller::work(&request.running, listener, |caller| perform(request, caller))
+}
+
+fn perform(request: &Diagnose, caller: &Caller) -> Result<Diagnosed, Error> {
+    let recipe = request.kernel.recipe(request.c, &request.data, caller)?;
+    let inputs = request.data.open(&request.validation, Some(&recipe), caller)?;
     let label = inputs.label.clone().or_else(|| recipe.parameters.as_ref().map(|file| file.label.clone()));
-    let label = label.ok_or_else(|| missing("--label", "the column with the truth"))?;
+    let label = label.ok_or_else(|| Error::missing("label", "the column with the truth"))?;
     let [prediction] = inputs.predictions.as_slice() else {
         return Err(Error::Contradiction {
             message: format!("{} predictions to diagnose", inputs.predictions.len()),
-            hint: "name one with --prediction".to_owned(),
+            hint: "name one with `prediction`".to_owned(),
         });
     };
-    let memory = args.running.memory_for_engines(inputs.rows(), 1)?;
-    let options = args.kernel.accuracy().options(args.engine.parse::<EngineKind>()?, memory)?;
-    let report = args.report.prepare(&[], caller)?;
-    inputs
-        .train
-        .as_ref()
-        .map_or(Ok(()), |train| refuse_same_file(("--train", train), ("--validation", &inputs.test)))?;
-    let data = args.data.read_with_truth(&inputs, &label, caller)?;
+    let memory = request.running.memory_for_engines(inputs.rows(), 1)?;
+    let options = request.kernel.accuracy.options(request.engine, memory)?;
+    let report = request.report.prepare(&[], caller)?;
+    if let Some(train) = &inputs.train {
+        refuse_same_file(("train", train), ("validation", &inputs.test))?;
+    }
+    let data = request.data.read_with_truth(&inputs, &label, caller)?;
     data.warn_of_copies(caller);
     let diagnosis = Diagnosis {
-        sigma: recipe.sigma.parse()?,
+        sigma: recipe.sigma.sigma(),
         c: recipe.c,
         label_weight: recipe.label_weight,
         correction: recipe.correction,
         options,
     };
     let findings = examine(&diagnosis, &data, caller)?;
-    let told = Told::new(&Summary::of(&findings), for_people(&findings, prediction, &recipe, &data));
+    let summary = DiagnosisSummary::new(&findings, Subject::new(prediction, &recipe, &data));
     let mut columns = data.test.columns;
     let rows = ShownRows {
         places: data.test.places,
@@ -107,11 +113,10 @@ pub(crate) fn perform(args: &Args, caller: &Caller) -> Result<Diagnosed, Error> 
         label,
         sigma: diagnosis.sigma,
     };
-    let sentences = sentences(&findings);
     if let Some(report) = report {
-        Complete::name_all(report.write(&diagnose_page(&findings, sentences.clone(), &rows))?)?;
+        Complete::name_all(report.write(&diagnose_page(&findings, summary.sentences.clone(), &rows))?)?;
     }
-    Ok(Diagnosed { told, sentences, n_effective: findings.n_effective, rows })
+    Ok(Diagnosed { summary, n_effective: findings.n_effective, rows })
 }
 
 fn examine(diagnosis: &Diagnosis, data: &Data, caller: &Caller) -> Result<Findings, Error> {
@@ -127,40 +132,96 @@ fn examine(diagnosis: &Diagnosis, data: &Data, caller: &Caller) -> Result<Findin
     diagnosis.examine(&Trial { targets, predictions, truth, labelled: data.labelled(), hides_own_label: false })
 }
 
-#[derive(Serialize)]
-struct Summary {
-    gamma: f64,
-    beta: f64,
-    c_star: f64,
-    c: f64,
-    mse_before: f64,
-    mse_corrected: f64,
-    mse_at_c_star: f64,
-    mse_after: f64,
-    moran_before: f64,
-    moran_after: f64,
-    n_effective: Effective,
-    isolated_rows: usize,
-    variogram: Vec<Class>,
+/// The figures of a diagnosis. It serializes to what `--json` prints and displays as a few lines for people.
+#[derive(Clone, Debug, Serialize)]
+pub struct DiagnosisSummary {
+    /// γ of Theorem 1.
+    pub gamma: f64,
+    /// β of Theorem 1.
+    pub beta: f64,
+    /// The best c.
+    pub c_star: f64,
+    /// The c that was used.
+    pub c: f64,
+    /// Mean squared error of the predictions.
+    pub mse_before: f64,
+    /// The same after the correct step.
+    pub mse_corrected: f64,
+    /// The same smoothed with the best c.
+    pub mse_at_c_star: f64,
+    /// The same smoothed with the c that was used.
+    pub mse_after: f64,
+    /// Moran's I of the errors before.
+    pub moran_before: f64,
+    /// Moran's I of the errors after.
+    pub moran_after: f64,
+    /// Effective numbers of sources behind the averages.
+    pub n_effective: EffectiveSources,
+    /// Rows with next to nothing around them.
+    pub isolated_rows: usize,
+    /// How unlike the errors of two rows are, by distance.
+    pub variogram: Vec<DistanceClass>,
+    /// What the figures mean.
+    #[serde(skip)]
+    pub sentences: Vec<String>,
+    #[serde(skip)]
+    subject: Subject,
 }
 
-#[derive(Serialize)]
-struct Effective {
-    min: f64,
-    median: f64,
-    max: f64,
+/// Effective numbers of sources behind the averages.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct EffectiveSources {
+    /// The least.
+    pub min: f64,
+    /// The median.
+    pub median: f64,
+    /// The most.
+    pub max: f64,
 }
 
-#[derive(Serialize)]
-struct Class {
-    distance: f64,
-    pairs: u64,
-    before: f64,
-    after: f64,
+/// Pairs of rows that are about as far from each other.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct DistanceClass {
+    /// Their mean distance.
+    pub distance: f64,
+    /// How many pairs.
+    pub pairs: u64,
+    /// Semivariance of the errors before.
+    pub before: f64,
+    /// Semivariance of the errors after.
+    pub after: f64,
 }
 
-impl Summary {
-    fn of(findings: &Findings) -> Self {
+/// What was diagnosed.
+#[derive(Clone, Debug)]
+struct Subject {
+    prediction: String,
+    sigma: Bandwidth,
+    label_weight: f64,
+    is_corrected: bool,
+    rows: usize,
+    labelled: Option<usize>,
+    skipped: usize,
+}
+
+impl Subject {
+    fn new(prediction: &str, recipe: &Recipe, data: &Data) -> Self {
+        let train = data.train.as_ref();
+        Self {
+            prediction: prediction.to_owned(),
+            sigma: recipe.sigma.clone(),
+            label_weight: recipe.label_weight,
+            is_corrected: recipe.correction.is_some(),
+            rows: data.test.rows,
+            labelled: train.map(|train| train.rows),
+            skipped: data.test.skipped() + train.map_or(0, Table::skipped),
+        }
+    }
+}
+
+impl DiagnosisSummary {
+    fn new(findings: &Findings, subject: Subject) -> Self {
+        let classes = findings.variogram.iter();
         Self {
             gamma: findings.gamma,
             beta: findings.beta,
@@ -172,18 +233,23 @@ impl Summary {
             mse_after: findings.mse_after,
             moran_before: findings.moran_before,
             moran_after: findings.moran_after,
-            n_effective: Effective::of(&findings.n_effective),
+            n_effective: EffectiveSources::of(&findings.n_effective),
             isolated_rows: findings.isolated_rows,
-            variogram: findings
-                .variogram
-                .iter()
-                .map(|lag| Class { distance: lag.distance, pairs: lag.pairs, before: lag.before, after: lag.after })
+            variogram: classes
+                .map(|lag| DistanceClass {
+                    distance: lag.distance,
+                    pairs: lag.pairs,
+                    before: lag.before,
+                    after: lag.after,
+                })
                 .collect(),
+            sentences: sentences(findings),
+            subject,
         }
     }
 }
 
-impl Effective {
+impl EffectiveSources {
     fn of(values: &[f64]) -> Self {
         Self {
             min: values.iter().copied().fold(f64::INFINITY, f64::min),
@@ -193,30 +259,35 @@ impl Effective {
     }
 }
 
-fn for_people(findings: &Findings, prediction: &str, recipe: &Recipe, data: &Data) -> String {
-    let mut text = Lines::default();
-    let labelled = data.train.as_ref().map_or(String::new(), |train| format!(", {} labelled", number(train.rows)));
-    let skipped = data.test.skipped() + data.train.as_ref().map_or(0, Table::skipped);
-    let skipped = if skipped > 0 { format!(", {} skipped", number(skipped)) } else { String::new() };
-    text.line("rows", &format!("{}{labelled}{skipped}", number(data.test.rows)));
-    text.line("prediction", &format!("{prediction}, sigma {}, label weight {}", recipe.sigma, recipe.label_weight));
-    text.line("gamma", &format!("{}, the share of the errors that averaging keeps", short(findings.gamma)));
-    text.line("beta", &format!("{}, the errors against what averaging does to the truth", short(findings.beta)));
-    text.line("c", &format!("{} (the best is {})", short(findings.c), short(findings.c_star)));
-    let change = |before: f64, after: f64| format!("{} -> {}", short(before), short(after));
-    if recipe.correction.is_some() {
+impl fmt::Display for DiagnosisSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Subject { prediction, sigma, label_weight, is_corrected, rows, labelled, skipped } = &self.subject;
+        let EffectiveSources { min, median, max } = self.n_effective;
+        let labelled = labelled.map_or(String::new(), |count| format!(", {} labelled", number(count)));
+        let skipped = if *skipped > 0 { format!(", {} skipped", number(*skipped)) } else { String::new() };
+        let mut text = Lines::default();
+        text.line("rows", &format!("{}{labelled}{skipped}", number(*rows)));
+        text.line("prediction", &format!("{prediction}, sigma {sigma}, label weight {label_weight}"));
+        text.line("gamma", &format!("{}, the share of the errors that averaging keeps", short(self.gamma)));
+        text.line("beta", &format!("{}, the errors against what averaging does to the truth", short(self.beta)));
+        text.line("c", &format!("{} (the best is {})", short(self.c), short(self.c_star)));
+        if *is_corrected {
+            let corrected = from_to(self.mse_before, self.mse_corrected);
+            text.line("corrected", &format!("MSE {corrected} before smoothing"));
+        }
+        text.line("MSE", &from_to(self.mse_before, self.mse_after));
+        text.line("Moran's I", &from_to(self.moran_before, self.moran_after));
         text.line(
-            "corrected",
-            &format!("MSE {} before smoothing", change(findings.mse_before, findings.mse_corrected)),
+            "sources",
+            &format!("{} behind the median row, from {} to {}", short(median), short(min), short(max)),
         );
+        text.line("isolated", &format!("{} rows", number(self.isolated_rows)));
+        write!(f, "{}\n{}\n", text.finish(), self.sentences.join("\n"))
     }
-    text.line("MSE", &change(findings.mse_before, findings.mse_after));
-    text.line("Moran's I", &change(findings.moran_before, findings.moran_after));
-    let Effective { min, median, max } = Effective::of(&findings.n_effective);
-    text.line("sources", &format!("{} behind the median row, from {} to {}", short(median), short(min), short(max)));
-    text.line("isolated", &format!("{} rows", number(findings.isolated_rows)));
-    let sentences = sentences(findings);
-    text.finish() + "\n" + &sentences.join("\n") + "\n"
+}
+
+fn from_to(before: f64, after: f64) -> String {
+    format!("{} -> {}", short(before), short(after))
 }
 
 /// What the figures mean, in plain sentences.

@@ -1,4 +1,4 @@
-//! What the machine has and what we took: memory free, memory limit, peak memory, time, threads.
+//! The machine: free memory, the memory limit, peak memory, time and threads.
 
 use std::path::Path;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use crate::error::Error;
 
 /// A number of bytes as a user writes it: `2GiB`, `500MB`, `1e9`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bytes(pub(crate) u64);
+pub struct Bytes(pub u64);
 
 const UNITS: [(&str, f64); 4] = [("k", 1e3), ("m", 1e6), ("g", 1e9), ("t", 1e12)];
 
@@ -34,9 +34,22 @@ impl std::str::FromStr for Bytes {
     }
 }
 
+/// A number of bytes as a user writes it, such as the value of an option between backticks.
+///
+/// # Errors
+/// If it is not a positive number with a unit that we know.
+pub fn bytes_of(name: &'static str, text: &str) -> Result<u64, Error> {
+    let wrong = |_| Error::Parameter {
+        name,
+        value: format!("'{}'", crate::io::shortened(text, 80)),
+        expected: "a positive number of bytes, such as 2GiB or 500MB",
+    };
+    text.parse().map(|Bytes(bytes)| bytes).map_err(wrong)
+}
+
 /// The limit asked for, or 80 % of what is free now; no more than the address space allows.
-pub(crate) fn memory_limit(asked: Option<Bytes>) -> u64 {
-    let limit = asked.map_or_else(most_of_what_is_free, |Bytes(limit)| limit);
+pub(crate) fn memory_limit(asked: Option<u64>) -> u64 {
+    let limit = asked.unwrap_or_else(most_of_what_is_free);
     address_space_left().map_or(limit, |left| limit.min((left as f64 * SHARE_OF_ADDRESSES) as u64))
 }
 
@@ -44,7 +57,7 @@ pub(crate) fn memory_limit(asked: Option<Bytes>) -> u64 {
 /// took 255 MB of addresses; 1M rows held 244 to 339 MB more, and took 316 to 391 MB of addresses more (2026-11-18).
 const SHARE_OF_ADDRESSES: f64 = 0.5;
 
-/// Bytes that may still be mapped, where there is a limit on them (`ulimit -v`) and the system tells.
+/// Bytes that may still be mapped, where there is a limit on them (`ulimit -v`) and the system reports it.
 fn address_space_left() -> Option<u64> {
     let line = |path: &str, name: &str| {
         let text = std::fs::read_to_string(path).ok()?;
@@ -61,11 +74,11 @@ fn most_of_what_is_free() -> u64 {
     // Not its free memory: that leaves out what caches files and is given back on demand.
     let free = (system.total_memory() > 0).then(|| system.available_memory());
     let least = free.into_iter().chain(control_group::memory_left(Path::new("/"))).min();
-    // A system that does not tell has no limit that we know of.
+    // Where the system reports nothing, no limit is known.
     least.map_or(u64::MAX, |least| least / 5 * 4)
 }
 
-/// The most memory that this process ever held, if the system tells.
+/// The most memory that this process ever held, if the system reports it.
 ///
 /// Not from getrusage: on Linux its figure includes what the parent held when it forked.
 pub(crate) fn peak_memory() -> Option<u64> {
@@ -97,12 +110,19 @@ impl Stopwatch {
     }
 }
 
-/// Threads of a run's own, as many as asked for or one for each core: a program that forks or calls from several threads
-/// shares none between runs.
-pub(crate) fn threads(count: Option<usize>) -> Result<rayon::ThreadPool, Error> {
+/// Does work in threads of its own: as many as asked for, or one for each core.
+///
+/// # Errors
+/// Those of the work, or if the threads cannot be started.
+pub fn in_threads<T: Send>(count: Option<usize>, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
+    threads(count)?.install(work)
+}
+
+/// Threads of a run's own: a program that forks or calls from several threads shares none between runs.
+fn threads(count: Option<usize>) -> Result<rayon::ThreadPool, Error> {
     let wrong = |name, value| Error::Parameter { name, value, expected: THREADS };
     let count = match (count, std::env::var(OF_ENVIRONMENT)) {
-        (Some(count), _) if !MOST_THREADS.contains(&count) => return Err(wrong("--threads", count.to_string())),
+        (Some(count), _) if !MOST_THREADS.contains(&count) => return Err(wrong("`threads`", count.to_string())),
         (Some(count), _) => count,
         (None, Ok(text)) => from_environment(&text).ok_or_else(|| wrong(OF_ENVIRONMENT, format!("'{text}'")))?,
         (None, Err(_)) => 0,
@@ -111,7 +131,7 @@ pub(crate) fn threads(count: Option<usize>) -> Result<rayon::ThreadPool, Error> 
         action: "cannot start threads for",
         path: "geosmooth".into(),
         source: std::io::Error::other(error),
-        hint: "ask for fewer with --threads",
+        hint: "ask for fewer with `threads`",
     };
     let count = if count == 0 { cores().min(*MOST_THREADS.end()) } else { count };
     rayon::ThreadPoolBuilder::new().num_threads(count).build().map_err(failed)
@@ -120,7 +140,7 @@ pub(crate) fn threads(count: Option<usize>) -> Result<rayon::ThreadPool, Error> 
 const MOST_THREADS: std::ops::RangeInclusive<usize> = 1..=1024;
 const THREADS: &str = "between 1 and 1024";
 
-/// Says how many threads there are to be where `--threads` does not: the crate that starts them knows it by that name.
+/// Says how many threads there are to be where the request does not: the crate that starts them knows it by that name.
 const OF_ENVIRONMENT: &str = "RAYON_NUM_THREADS";
 
 /// The threads that the environment asks for, 0 for one on each core, as nothing means too.

@@ -1,18 +1,50 @@
-//! What the program does, whoever asks: smooth, tune, compare, diagnose, methods and weights, from files or tables in memory.
+//! The jobs of the program: a typed request in, a typed result out. The command line and the Python package are faces of them.
+//!
+//! Each job is a request, a function and a result: [`Smooth`], [`smooth`], [`Smoothing`]; and so for [`tune`], [`compare`], [`diagnose`],
+//! `methods` and [`weights`]. Rows come from Parquet files or from tables in memory ([`Dataset`]). A result has a summary, which
+//! serializes to what the command prints with `--json` and displays as what it prints without. While a job runs, its
+//! [`Listener`] receives phases and warnings, and says how options are spelled in them ([`Face`](crate::Face)).
 
-pub mod call;
+mod bandwidth;
 pub(crate) mod caller;
-pub(crate) mod compare;
+mod compare;
 mod control_group;
-pub(crate) mod data;
-pub(crate) mod diagnose;
+mod data;
+mod dataset;
+mod diagnose;
+mod inputs;
 mod lists;
 mod machine;
-pub(crate) mod methods;
+mod memory;
+#[cfg(feature = "baselines")]
+mod methods;
 pub(crate) mod options;
 pub(crate) mod pages;
+mod reader;
 mod recipe;
-pub(crate) mod smooth;
+mod smooth;
 pub(crate) mod table;
-pub(crate) mod tune;
+#[cfg(test)]
+mod tests;
+mod tune;
 mod weights;
+
+pub use self::bandwidth::{Bandwidth, check_kinds};
+pub use self::caller::Listener;
+pub use self::compare::{Compare, Compared, Comparison, EngineLine, compare};
+pub use self::dataset::Dataset;
+pub use self::diagnose::{Diagnose, Diagnosed, DiagnosisSummary, DistanceClass, EffectiveSources, diagnose};
+pub use self::lists::{items, numbers, parsed};
+pub use self::machine::{Bytes, bytes_of, in_threads};
+#[cfg(feature = "baselines")]
+pub use self::methods::{ContestRows, MethodGrids, Methods, Standing, Standings, methods};
+pub use self::options::{Accuracy, DataOptions, KernelOptions, OnInvalid, ParameterSource, ReportOptions, RunOptions};
+pub use self::pages::{EngineErrors, ShownRows, Surface};
+pub use self::recipe::CorrectStep;
+pub use self::smooth::{
+    PhaseSeconds, ProvenError, Scores, Smooth, SmoothedRows, Smoothing, SmoothingSummary, StreamedRun, smooth,
+};
+pub use self::tune::{
+    ColumnBest, ScoredOn, SigmaSearch, Tried, Tune, Tuning, TuningRows, TuningSummary, Unsmoothed, tune,
+};
+pub use self::weights::{WeightMatrix, Weights, weights};

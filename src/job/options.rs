@@ -1,159 +1,159 @@
-//! Options that several subcommands share.
+//! Options that several requests share: rows and columns, the kernel, the accuracy, pages of results, and how to run.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use clap::ValueEnum;
-use serde::Serialize;
-
-use super::caller::{Caller, Memory, Opened};
-use super::machine::{self, Bytes};
-use crate::cli::terminal::{self, Terminal};
+use super::bandwidth::Bandwidth;
+use super::dataset::Dataset;
+use crate::engine::{EngineKind, EngineOptions};
 use crate::error::Error;
-use crate::io::Budget;
+use crate::parameters::{Parameters, PlaceColumns};
+use crate::space::Sigma;
 
 /// The labelled rows, and the columns of all rows.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Data")]
-pub(crate) struct DataArgs {
-    /// Rows whose truth is known; leave out to smooth predictions alone
-    #[arg(long, value_name = "FILES")]
-    pub(crate) train: Option<PathBuf>,
-    /// Column with the truth, in the training rows; scored too where the rows to predict have it
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) label: Option<String>,
-    /// Columns with predictions, in the rows to predict; several separated by commas
-    #[arg(long, value_name = "COLUMNS")]
-    pub(crate) prediction: Vec<String>,
-    /// Columns of the training rows with OUT-OF-FOLD predictions, one for each prediction and in the same order, for the
-    /// correct step. Predictions by a model that was trained on those very rows are too good there: the step would then
-    /// learn from leaked errors and make things worse
-    #[arg(long, value_name = "COLUMNS")]
-    pub(crate) train_prediction: Vec<String>,
-    /// Column of latitudes in degrees; found by itself if it is called latitude or lat
-    #[arg(long, value_name = "COLUMN", requires = "lon", conflicts_with_all = ["geometry", "index"])]
-    pub(crate) lat: Option<String>,
-    /// Column of longitudes in degrees; found by itself if it is called longitude, lon, lng or long
-    #[arg(long, value_name = "COLUMN", requires = "lat", conflicts_with_all = ["geometry", "index"])]
-    pub(crate) lon: Option<String>,
-    /// Column of points (WKB, or structs of x and y); found by itself in GeoParquet files
-    #[arg(long, value_name = "COLUMN", conflicts_with = "index")]
-    pub(crate) geometry: Option<String>,
-    /// One to three numeric columns to measure distance in, such as easting,northing; sigma is then a plain number
-    #[arg(long, value_name = "COLUMNS")]
-    pub(crate) index: Vec<String>,
-    /// Rows with different values in this column never touch each other; of any type but lists and structs
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) group: Option<String>,
-    /// What to do with rows whose place, prediction or label is null, NaN or infinite
-    #[arg(long, value_enum, default_value_t = OnInvalid::Error)]
-    pub(crate) on_invalid: OnInvalid,
+#[derive(Clone, Debug, Default)]
+pub struct DataOptions {
+    /// Rows whose truth is known; none to smooth predictions alone.
+    pub train: Option<Dataset>,
+    /// The column with the truth, in the labelled rows; scored too where the rows to predict have it.
+    pub label: Option<String>,
+    /// Columns with predictions, in the rows to predict. A name with commas is several names, unless there is such a column.
+    pub prediction: Vec<String>,
+    /// Columns of the labelled rows with out-of-fold predictions, one for each prediction, for the correct step.
+    pub train_prediction: Vec<String>,
+    /// Columns that hold places and groups; latitude and longitude are found by their names or metadata if none are named.
+    pub places: PlaceColumns,
+    /// What to do with rows that cannot take part.
+    pub on_invalid: OnInvalid,
 }
 
-/// What to do with rows that cannot take part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnInvalid {
-    /// Stop and name the first
+/// What to do with rows whose place, prediction or label is null, NaN or infinite.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnInvalid {
+    /// Stop and name the first.
+    #[default]
     Error,
-    /// Leave them out; they stay in the output with a null result
+    /// Leave them out; they stay in the output with a null result.
     Skip,
 }
 
-/// How to run.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Running")]
-pub(crate) struct RunArgs {
-    /// Number of threads; RAYON_NUM_THREADS or all cores if left out. The result is the same for any number
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    threads: Option<usize>,
-    /// Memory to stay within, such as 8GiB; 80 % of what is free if left out. Counts everything that is made of the rows, not the
-    /// program itself, some 30 MB. What would need more is refused before it is done
-    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
-    memory_limit: Option<Bytes>,
-    /// Print one JSON object instead of a table
-    #[arg(long)]
-    json: bool,
-    /// Show no progress and no table
-    #[arg(long, short)]
-    quiet: bool,
-}
+impl FromStr for OnInvalid {
+    type Err = Error;
 
-/// Bytes that a row takes from file to file apart from what smoothers and engines count themselves: its place, group and label,
-/// one of them twice while it is read.
-const BYTES_PER_ROW: u64 = 40;
-/// Bytes of a prediction, and of its smoothed value and bound.
-const BYTES_PER_VALUE: u64 = 32;
-/// Bytes of a value in a new column of the output.
-const BYTES_PER_NEW_VALUE: u64 = 16;
-/// Bytes for each row where it is laid out more than once, or without a smoother that counts.
-const BYTES_LAID_OUT: u64 = 300;
-
-impl RunArgs {
-    /// Does work in threads of its own.
-    pub(crate) fn in_threads<T: Send>(&self, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
-        machine::threads(self.threads)?.install(work)
-    }
-
-    /// Does work for the person at the terminal and shows what came out: as JSON, as text, or not at all.
-    pub(crate) fn show(&self, work: impl FnOnce(&Caller) -> Result<Told, Error> + Send) -> Result<(), Error> {
-        let (memory, listener, budget) = (&Memory::default(), &Terminal { quiet: self.quiet }, &self.budget());
-        let caller = Caller { memory, listener, budget, opened: &Opened::default(), surface: false };
-        let Told { json, text } = self.in_threads(|| work(&caller))?;
-        if self.json {
-            terminal::print_json(&json)
-        } else if self.quiet {
-            Ok(())
-        } else {
-            terminal::print(&text)
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "error" => Ok(Self::Error),
+            "skip" => Ok(Self::Skip),
+            _ => Err(Error::Parameter {
+                name: "`on-invalid`",
+                value: format!("'{}'", crate::io::shortened(text, 80)),
+                expected: "one of error, skip",
+            }),
         }
-    }
-
-    /// The memory that reading may take.
-    pub(crate) fn budget(&self) -> Budget {
-        Budget::new(self.memory())
-    }
-
-    /// The memory to stay within.
-    pub(crate) fn memory(&self) -> u64 {
-        machine::memory_limit(self.memory_limit)
-    }
-
-    /// What is left of the memory limit for smoothers, which count what they take, once rows, values and new columns have theirs.
-    pub(crate) fn memory_for_smoothers(&self, rows: usize, values: usize, new_values: usize) -> Result<u64, Error> {
-        let parts = [(rows, BYTES_PER_ROW), (values, BYTES_PER_VALUE), (new_values, BYTES_PER_NEW_VALUE)];
-        self.memory_left(rows, parts.into_iter().map(|(count, bytes)| count as u64 * bytes).sum())
-    }
-
-    /// What is left of the memory limit for engines once the rows are there and laid out.
-    pub(crate) fn memory_for_engines(&self, rows: usize, predictions: usize) -> Result<u64, Error> {
-        let values = predictions as u64 * (BYTES_PER_VALUE + BYTES_PER_NEW_VALUE);
-        self.memory_left(rows, (rows as u64).saturating_mul(BYTES_LAID_OUT + BYTES_PER_ROW + values))
-    }
-
-    fn memory_left(&self, rows: usize, need: u64) -> Result<u64, Error> {
-        let limit = self.memory();
-        if need > limit {
-            return Err(Error::Memory { what: format!("smoothing {rows} rows"), need, limit });
-        }
-        Ok(limit - need)
     }
 }
 
-/// What a subcommand tells of its outcome.
+/// What to smooth with. What is given here overrides the tuned parameters.
+#[derive(Clone, Debug, Default)]
+pub struct KernelOptions {
+    /// σ.
+    pub sigma: Option<Bandwidth>,
+    /// Weight of a known label against a prediction; 1 if neither this nor the parameters say.
+    pub label_weight: Option<f64>,
+    /// σ of the correct step.
+    pub correct_sigma: Option<Sigma>,
+    /// κ, the shrinkage of the correct step; 1 if neither this nor the parameters say.
+    pub correct_shrink: Option<f64>,
+    /// Whether to leave out the correct step of the parameters.
+    pub no_correct: bool,
+    /// Tuned parameters.
+    pub params: Option<ParameterSource>,
+    /// How accurate.
+    pub accuracy: Accuracy,
+}
+
+/// Where tuned parameters come from.
 #[derive(Clone, Debug)]
-pub struct Told {
-    /// One object for scripts, as `--json` prints it.
-    pub json: String,
-    /// A few lines for people.
-    pub text: String,
+pub enum ParameterSource {
+    /// A file that `tune` wrote.
+    File(PathBuf),
+    /// The parameters themselves.
+    Values(Box<Parameters>),
 }
 
-impl Told {
-    pub(crate) fn new(summary: &impl Serialize, text: String) -> Self {
-        Self { json: serde_json::to_string(summary).unwrap_or_default(), text }
+/// How accurate sums are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Accuracy {
+    /// Largest error of any row, relative to the range of the values.
+    Tolerance(f64),
+    /// The kernel is cut at so many σ; the certificate says what that cost.
+    Cutoff(f64),
+}
+
+impl Default for Accuracy {
+    fn default() -> Self {
+        Self::Tolerance(EngineOptions::DEFAULT_TOLERANCE)
     }
 }
 
-/// An option that is needed and was not given.
-pub(crate) fn missing(flag: &str, what: &str) -> Error {
-    Error::Contradiction { message: format!("{flag} is missing"), hint: format!("give {what}") }
+impl Accuracy {
+    /// What two options say, of which one may be given.
+    ///
+    /// # Errors
+    /// If both are.
+    pub fn of(tolerance: Option<f64>, cutoff: Option<f64>) -> Result<Self, Error> {
+        match (tolerance, cutoff) {
+            (Some(_), Some(_)) => Err(Error::Contradiction {
+                message: "a tolerance and a cutoff are given".to_owned(),
+                hint: "give `tolerance` or `cutoff`: a kernel that is cut by hand has the error that the cut makes"
+                    .to_owned(),
+            }),
+            (_, Some(cutoff)) => Ok(Self::Cutoff(cutoff)),
+            (tolerance, None) => Ok(Self::Tolerance(tolerance.unwrap_or(EngineOptions::DEFAULT_TOLERANCE))),
+        }
+    }
+
+    /// The tolerance, unless the kernel is cut by hand.
+    #[must_use]
+    pub fn tolerance(self) -> Option<f64> {
+        match self {
+            Self::Tolerance(tolerance) => Some(tolerance),
+            Self::Cutoff(_) => None,
+        }
+    }
+
+    /// The cutoff in σ, if the kernel is cut by hand.
+    #[must_use]
+    pub fn cutoff(self) -> Option<f64> {
+        match self {
+            Self::Tolerance(_) => None,
+            Self::Cutoff(cutoff) => Some(cutoff),
+        }
+    }
+
+    pub(crate) fn options(self, engine: EngineKind, memory: u64) -> Result<EngineOptions, Error> {
+        let options = EngineOptions::default().engine(engine).memory_limit(memory);
+        match self {
+            Self::Cutoff(sigmas) => options.cutoff(sigmas),
+            Self::Tolerance(tolerance) => options.tolerance(tolerance),
+        }
+    }
+}
+
+/// Pages of results, and whether outputs may be replaced.
+#[derive(Clone, Debug, Default)]
+pub struct ReportOptions {
+    /// The folder that a page of results is written into.
+    pub report: Option<PathBuf>,
+    /// Whether outputs that exist are replaced.
+    pub overwrite: bool,
+}
+
+/// How to run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunOptions {
+    /// Number of threads; `RAYON_NUM_THREADS` or one for each core if left out. The result is the same for any number.
+    pub threads: Option<usize>,
+    /// Bytes to stay within; 80 % of what is free if left out.
+    pub memory_limit: Option<u64>,
 }

@@ -154,7 +154,7 @@ impl Screening<'_> {
             value,
             row: self.input.first_row() + row,
             count: self.rows - kept.len(),
-            hint: "mend the rows, or leave them out with --on-invalid skip",
+            hint: "mend the rows, or leave them out with `on-invalid skip`",
         })
     }
 

@@ -1,27 +1,33 @@
-//! The weight matrix by itself, for programs: W between rows, from their places alone.
+//! The weight matrix by itself: W between rows, from their places alone.
 
-use std::path::PathBuf;
-
-use super::caller::Caller;
-use super::options::{DataArgs, RunArgs};
-use super::recipe::KernelArgs;
+use super::caller::{Caller, Listener};
+use super::dataset::Dataset;
+use super::options::{DataOptions, KernelOptions, RunOptions};
 use super::table::Table;
 use crate::engine::EngineKind;
 use crate::error::Error;
 use crate::smoother::{SmoothingPlan, WeightBatch};
 
-/// W between rows.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// Rows to predict
-    #[arg(long, value_name = "FILES")]
-    test: PathBuf,
-    #[command(flatten)]
-    data: DataArgs,
-    #[command(flatten)]
-    kernel: KernelArgs,
-    #[command(flatten)]
-    pub(crate) running: RunArgs,
+/// A request for W between rows.
+#[derive(Clone, Debug)]
+pub struct WeightMatrix {
+    /// Rows to predict.
+    pub test: Dataset,
+    /// Labelled rows and columns, of which only places and groups matter.
+    pub data: DataOptions,
+    /// What to smooth with.
+    pub kernel: KernelOptions,
+    /// How to run.
+    pub running: RunOptions,
+}
+
+impl WeightMatrix {
+    /// A request with the defaults of all options.
+    #[must_use]
+    pub fn new(test: impl Into<Dataset>) -> Self {
+        let (data, kernel) = (DataOptions::default(), KernelOptions::default());
+        Self { test: test.into(), data, kernel, running: RunOptions::default() }
+    }
 }
 
 /// W between rows as they stand in the tables: test rows times test rows and training rows.
@@ -35,12 +41,20 @@ pub struct Weights {
     pub batches: Vec<WeightBatch>,
 }
 
-pub(crate) fn perform(args: &Args, caller: &Caller) -> Result<Weights, Error> {
-    let recipe = args.kernel.recipe(None, &args.data, caller)?;
-    let (test, train) = args.data.read_places(&args.test, &recipe, caller)?;
+/// The weight matrix that the sparse engine averages with, from places alone.
+///
+/// # Errors
+/// If options contradict each other, an input cannot be used, or the matrix does not fit into memory.
+pub fn weights(request: &WeightMatrix, listener: &dyn Listener) -> Result<Weights, Error> {
+    Caller::work(&request.running, listener, |caller| perform(request, caller))
+}
+
+fn perform(request: &WeightMatrix, caller: &Caller) -> Result<Weights, Error> {
+    let recipe = request.kernel.recipe(None, &request.data, caller)?;
+    let (test, train) = request.data.read_places(&request.test, &recipe, caller)?;
     let train_rows = train.as_ref().map_or(0, |train| train.rows);
-    let memory = args.running.memory_for_smoothers(test.rows + train_rows, 0, 0)?;
-    let options = args.kernel.accuracy().options(EngineKind::Sparse, memory)?;
+    let memory = request.running.memory_for_smoothers(test.rows + train_rows, 0, 0)?;
+    let options = request.kernel.accuracy.options(EngineKind::Sparse, memory)?;
     let smoother = recipe.smoother(0.0, options)?;
     let labelled = train.as_ref().map(|train| &train.places);
     let plan = smoother.plan_with(&test.places, labelled, &*caller.phase("plan"))?;

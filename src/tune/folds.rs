@@ -121,7 +121,7 @@ fn deal(blocks: &[Block], folds: usize, side: Sigma) -> Result<Vec<usize>, Error
     if sizes.len() < folds {
         return Err(Error::Contradiction {
             message: format!("the rows lie in {} blocks of {side}, too few for {folds} folds", sizes.len()),
-            hint: "give a smaller --block, or fewer --folds".to_owned(),
+            hint: "give a smaller `block`, or fewer `folds`".to_owned(),
         });
     }
     let mut order: Vec<(Block, usize)> = sizes.into_iter().collect();

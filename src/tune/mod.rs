@@ -296,7 +296,7 @@ struct SearchResult {
 pub(crate) fn too_few() -> Error {
     Error::Contradiction {
         message: "there are fewer than two rows to tune on".to_owned(),
-        hint: "give more rows with --validation; hundreds are better than tens".to_owned(),
+        hint: "give more rows with `validation`; hundreds are better than tens".to_owned(),
     }
 }
 

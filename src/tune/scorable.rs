@@ -13,8 +13,8 @@ pub(crate) fn check_scorable(measure: Measure, truth: &[f64], predictions: &[&[f
         return Ok(());
     }
     let (message, hint) = match measure {
-        Measure::Mape => ("a label is 0, so that MAPE is not defined", "use --metric mae"),
-        _ => ("all labels to score on are equal, so that R² is not defined", "use --metric rmse, or other rows"),
+        Measure::Mape => ("a label is 0, so that MAPE is not defined", "use `metric mae`"),
+        _ => ("all labels to score on are equal, so that R² is not defined", "use `metric rmse`, or other rows"),
     };
     Err(Error::Contradiction { message: message.to_owned(), hint: hint.to_owned() })
 }

@@ -2,10 +2,12 @@
 
 mod architecture;
 mod certificates;
+#[cfg(feature = "cli")]
 mod command_line;
 mod dependencies;
 mod documentation;
 mod exactness;
+#[cfg(feature = "experiments")]
 mod experiments;
 mod fuzz;
 mod golden;
@@ -14,6 +16,7 @@ mod identities;
 mod instruction_sets;
 mod leave_one_out;
 mod matrix;
+#[cfg(feature = "baselines")]
 mod methods;
 mod problem;
 mod report;

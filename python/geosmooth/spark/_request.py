@@ -131,10 +131,8 @@ def refused(given: dict[str, Any], frames: dict[str, DataFrame | None]) -> dict[
     tables = {name: None if frame is None else without_rows(name, frame) for name, frame in frames.items()}
     name, train = list(tables)
     request = Request({**given, "test": tables[name], "train": tables[train], "progress": False}, ["test", "train"])
-    request.tables[f"<{name}>"] = request.tables.pop("<test>")
-    request.arguments[request.arguments.index("--test=<test>")] = f"--test=<{name}>"
-    told = request.run(_core.smooth, False)
-    understood: dict[str, Any] = json.loads(told["json"])
+    request.options["test"] = (f"<{name}>", request.options["test"][1])
+    understood: dict[str, Any] = request.run(_core.smooth)["summary"]
     return understood
 
 

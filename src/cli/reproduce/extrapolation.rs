@@ -2,11 +2,11 @@
 
 use super::homes::HomeArgs;
 use super::{StudyArgs, finish, interval, with_range};
+use crate::cli::options::Outcome;
 use crate::error::Error;
 use crate::experiment::extrapolation::{Extrapolation, ExtrapolationResult};
 use crate::experiment::{Homes, Summary, Way};
 use crate::job::caller::Caller;
-use crate::job::options::Told;
 use crate::job::pages::strings;
 use crate::report::{Axis, Figure, Page, Plot, Section, Table, number, short};
 
@@ -31,7 +31,7 @@ pub(super) struct Args {
     pub(super) study: StudyArgs,
 }
 
-pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Told, Error> {
+pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Outcome, Error> {
     let (inputs, _folder) = args.homes.open(caller)?;
     let report = args.study.start(&inputs, caller)?;
     let homes = args.homes.read(&inputs)?;

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use super::feature::Feature;
 use crate::cli::demo::SAMPLE;
+use crate::cli::options::InvalidRows;
 use crate::error::Error;
 use crate::experiment::Homes;
 use crate::io::{ColumnKind, CoordinateRequest, Groups, Input, Origin, Output, TemporaryFolder};
 use crate::job::caller::Caller;
-use crate::job::options::{OnInvalid, missing};
 use crate::job::table::{Table, Wanted};
 use crate::points::Places;
 
@@ -33,8 +33,8 @@ pub(super) struct HomeArgs {
     #[arg(long, value_name = "COLUMN", requires_all = ["lat", "data"])]
     lon: Option<String>,
     /// What to do with homes whose place, price or a feature is null, NaN or infinite
-    #[arg(long, value_enum, default_value_t = OnInvalid::Error)]
-    on_invalid: OnInvalid,
+    #[arg(long, value_enum, default_value_t = InvalidRows::Error)]
+    on_invalid: InvalidRows,
 }
 
 /// What the models of data-samples/make_samples.py see too.
@@ -46,7 +46,7 @@ impl HomeArgs {
     /// Opens the files; those of the sample are put into a folder that must live as long as they are read.
     pub(super) fn open(&self, caller: &Caller) -> Result<(Vec<Input>, Option<TemporaryFolder>), Error> {
         if let Some(data) = &self.data {
-            return Ok((vec![caller.open(data)?], None));
+            return Ok((vec![caller.open(&data.into())?], None));
         }
         let failed = |source| Error::Io {
             action: "cannot make a folder in",
@@ -59,7 +59,7 @@ impl HomeArgs {
         for (name, bytes) in SAMPLE {
             let path = folder.path().join(name);
             Output::create(&path, false, &[])?.write_bytes(bytes)?.name()?;
-            inputs.push(caller.open(&path)?);
+            inputs.push(caller.open(&path.into())?);
         }
         Ok((inputs, Some(folder)))
     }
@@ -86,7 +86,10 @@ impl HomeArgs {
         });
         let columns = columns.collect::<Result<Vec<_>, _>>()?.concat();
         if !places.is_geographic() {
-            return Err(missing("latitude and longitude", "columns of degrees with --lat and --lon"));
+            return Err(Error::Contradiction {
+                message: "latitude and longitude are missing".to_owned(),
+                hint: "give columns of degrees with --lat and --lon".to_owned(),
+            });
         }
         Ok(Homes { places, labels, features: columns })
     }
@@ -100,7 +103,8 @@ impl HomeArgs {
         let mut numeric = vec![label];
         let is_number = |feature: &&Feature| feature.kind == ColumnKind::Number;
         numeric.extend(features.iter().filter(is_number).map(|feature| feature.column.as_str()));
-        let wanted = Wanted { coordinates: &coordinates, group: None, columns: &numeric, on_invalid: self.on_invalid };
+        let wanted =
+            Wanted { coordinates: &coordinates, group: None, columns: &numeric, on_invalid: self.on_invalid.into() };
         let table = Table::read(input, &wanted, &mut Groups::default(), &mut Origin::default())?;
         let mut numbers = table.columns.iter().skip(1);
         let mut columns = Vec::new();

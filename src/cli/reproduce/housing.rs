@@ -2,12 +2,12 @@
 
 use super::homes::HomeArgs;
 use super::{StudyArgs, finish, interval, p_value, with_range};
-use crate::baseline::{Method, Outcome};
+use crate::baseline::{self, Method};
+use crate::cli::options::Outcome;
 use crate::error::Error;
 use crate::experiment::housing::{Housing, HousingResult, WayScores};
 use crate::experiment::{Homes, Summary, Way};
 use crate::job::caller::Caller;
-use crate::job::options::Told;
 use crate::job::pages::strings;
 use crate::report::{Axis, Figure, Page, Plot, Section, Table, number, short};
 
@@ -33,7 +33,7 @@ pub(super) struct Args {
     pub(super) study: StudyArgs,
 }
 
-pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Told, Error> {
+pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Outcome, Error> {
     let (inputs, _folder) = args.homes.open(caller)?;
     let report = args.study.start(&inputs, caller)?;
     let homes = args.homes.read(&inputs)?;
@@ -59,11 +59,11 @@ struct Compared {
 
 impl Compared {
     /// The method that comes at this place in each trial, if there is any.
-    fn of(contests: &[Vec<Outcome>], at: usize) -> Option<Self> {
-        let over = |of: fn(&Outcome) -> f64| {
+    fn of(contests: &[Vec<baseline::Outcome>], at: usize) -> Option<Self> {
+        let over = |of: fn(&baseline::Outcome) -> f64| {
             Summary::of(&contests.iter().map(|outcomes| of(&outcomes[at])).collect::<Vec<_>>())
         };
-        let Outcome { method, configurations, .. } = contests.first()?.get(at)?;
+        let baseline::Outcome { method, configurations, .. } = contests.first()?.get(at)?;
         let (score, seconds) = (over(|outcome| outcome.score), over(|outcome| outcome.seconds).mean);
         Some(Self { method: *method, score, seconds, configurations: *configurations })
     }

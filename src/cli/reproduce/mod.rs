@@ -14,11 +14,11 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use serde::Serialize;
 
+use super::options::{Outcome, RunArgs};
 use crate::error::Error;
 use crate::experiment::Summary;
 use crate::io::{Complete, Input};
 use crate::job::caller::Caller;
-use crate::job::options::{RunArgs, Told};
 use crate::job::pages::Report;
 use crate::report::{Interval, Page, short, table};
 use crate::text::printable;
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
 }
 
 impl Experiment {
-    fn perform(&self, caller: &Caller) -> Result<Told, Error> {
+    fn perform(&self, caller: &Caller) -> Result<Outcome, Error> {
         match self {
             Self::Simulation(args) => simulation::perform(args, caller),
             Self::Housing(args) => housing::perform(args, caller),
@@ -102,13 +102,13 @@ impl StudyArgs {
         inputs: impl IntoIterator<Item = &'i Input>,
         caller: &'a Caller,
     ) -> Result<Report<'a>, Error> {
-        self.running.memory_for_engines(inputs.into_iter().map(Input::rows).sum(), COLUMNS)?;
+        self.running.options().memory_for_engines(inputs.into_iter().map(Input::rows).sum(), COLUMNS)?;
         Report::prepare(self.out.clone(), "choose another with --out", self.overwrite, caller)
     }
 }
 
-/// Writes the page, its tables and the results, and tells of the first table.
-fn finish(report: Report, page: &Page, results: &impl Serialize) -> Result<Told, Error> {
+/// Writes the page, its tables and the results, and shows the first table.
+fn finish(report: Report, page: &Page, results: &impl Serialize) -> Result<Outcome, Error> {
     let json = serde_json::to_string_pretty(results).unwrap_or_default();
     let place = report.page().display().to_string();
     let more = page.render_tables().into_iter().chain([("results.json".to_owned(), json.clone() + "\n")]);
@@ -119,7 +119,7 @@ fn finish(report: Report, page: &Page, results: &impl Serialize) -> Result<Told,
     });
     let [lead, place] = [&page.lead, &place].map(|text| printable(text));
     let text = format!("{lead}\n\n{}\npage  {place}\n", tables.collect::<String>());
-    Ok(Told { json, text })
+    Ok(Outcome { json, text })
 }
 
 /// A mean with its extremes.

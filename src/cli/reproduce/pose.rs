@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use super::{StudyArgs, finish};
+use crate::cli::options::Outcome;
 use crate::error::Error;
 use crate::experiment::pose::{self, CS, JointRows, Motion, PoseResult, PoseScore, SIGMAS};
 use crate::io::{Groups, Input};
 use crate::job::caller::Caller;
-use crate::job::options::Told;
 use crate::job::pages::strings;
 use crate::report::{Axis, Figure, Page, Plot, Section, Table, short};
 
@@ -44,8 +44,8 @@ pub(super) struct Args {
     pub(super) study: StudyArgs,
 }
 
-pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Told, Error> {
-    let open = |path: &Option<PathBuf>| path.as_deref().map(|path| caller.open(path)).transpose();
+pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Outcome, Error> {
+    let open = |path: &Option<PathBuf>| path.as_ref().map(|path| caller.open(&path.into())).transpose();
     let (validation, test) = (open(&args.validation)?, open(&args.test)?);
     let report = args.study.start(validation.iter().chain(&test), caller)?;
     let (validation, holdout) = match validation.as_ref().zip(test.as_ref()) {

@@ -1,10 +1,10 @@
 //! `geosmooth reproduce simulation`.
 
 use super::{StudyArgs, finish, with_range};
+use crate::cli::options::Outcome;
 use crate::error::Error;
 use crate::experiment::simulation::{Checked, Estimator, Example, Simulation, SimulationResult};
 use crate::job::caller::Caller;
-use crate::job::options::Told;
 use crate::job::pages::strings;
 use crate::report::{Axis, Figure, Page, Plot, Section, Series, Table, short};
 
@@ -37,7 +37,7 @@ pub(super) struct Args {
     pub(super) study: StudyArgs,
 }
 
-pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Told, Error> {
+pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Outcome, Error> {
     let report = args.study.start(&[], caller)?;
     let simulation = Simulation {
         rows: args.rows,

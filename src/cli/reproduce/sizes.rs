@@ -2,12 +2,12 @@
 
 use super::homes::HomeArgs;
 use super::{StudyArgs, finish, p_value, with_range};
+use crate::cli::options::Outcome;
 use crate::error::Error;
 use crate::experiment::housing::HousingResult;
 use crate::experiment::sizes::{self, SIZES, Size};
 use crate::experiment::{Homes, Model, Way};
 use crate::job::caller::Caller;
-use crate::job::options::Told;
 use crate::job::pages::strings;
 use crate::report::{Axis, Figure, Page, Plot, Section, Series, Table, number, short};
 
@@ -28,7 +28,7 @@ pub(super) struct Args {
     pub(super) study: StudyArgs,
 }
 
-pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Told, Error> {
+pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Outcome, Error> {
     let (inputs, _folder) = args.homes.open(caller)?;
     let report = args.study.start(&inputs, caller)?;
     let homes = args.homes.read(&inputs)?;

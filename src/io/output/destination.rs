@@ -46,7 +46,7 @@ fn check_existing(destination: &Path, resolved: &Path, overwrite: bool, inputs: 
         return Err(problem(destination, "exists and is not a regular file", hint));
     }
     if !overwrite {
-        let hint = "choose another name, or allow it with --overwrite";
+        let hint = "choose another name, or allow it with `overwrite true`";
         return Err(problem(destination, "exists already", hint));
     }
     Ok(())

@@ -21,7 +21,7 @@ pub(in crate::io) fn way_out(failure: ErrorKind) -> &'static str {
         ErrorKind::QuotaExceeded => "your share of the disk is used up: make room, or choose another folder",
         ErrorKind::FileTooLarge => "there is a limit on the size of files: see ulimit -f, or choose another disk",
         ErrorKind::AlreadyExists => {
-            "another run may have written it meanwhile: choose another name, or allow it with --overwrite"
+            "another run may have written it meanwhile: choose another name, or allow it with `overwrite true`"
         }
         _ => "is the disk still there, and its folder writable?",
     }

@@ -1,5 +1,7 @@
 //! How the methods fared: sorted, for people and for scripts.
 
+use std::fmt;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -8,35 +10,53 @@ use crate::report::{Lines, number, short, table};
 use crate::score::Measure;
 
 /// Rows of each input.
-#[derive(Clone, Copy, Serialize)]
-pub(super) struct RowCounts {
-    pub(super) train: usize,
-    pub(super) validation: usize,
-    pub(super) test: usize,
-    pub(super) skipped: usize,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ContestRows {
+    /// Labelled rows.
+    pub train: usize,
+    /// Rows to choose settings on.
+    pub validation: usize,
+    /// Rows to score on.
+    pub test: usize,
+    /// Rows of all three that took no part.
+    pub skipped: usize,
 }
 
-/// The methods from best to worst.
-#[derive(Serialize)]
-pub(crate) struct Standings {
-    pub(crate) methods: Vec<Standing>,
-    metric: &'static str,
-    rows: RowCounts,
-    pub(crate) warnings: Vec<String>,
-    seconds: f64,
+/// The methods from best to worst. It serializes to what `--json` prints and displays as a table for people.
+#[derive(Clone, Debug, Serialize)]
+pub struct Standings {
+    /// A line for each method.
+    pub methods: Vec<Standing>,
+    /// The name of what was made best.
+    pub metric: &'static str,
+    /// Rows of the inputs.
+    pub rows: ContestRows,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+    /// Seconds of everything.
+    pub seconds: f64,
+    #[serde(skip)]
+    measure: Measure,
 }
 
-#[derive(Serialize)]
-pub(crate) struct Standing {
-    pub(crate) method: &'static str,
+/// How a method fared.
+#[derive(Clone, Debug, Serialize)]
+pub struct Standing {
+    /// Its name.
+    pub method: &'static str,
     /// On the test rows; null where nothing converged.
-    pub(crate) score: f64,
-    validation_score: f64,
-    pub(crate) seconds: f64,
-    configurations: usize,
-    unconverged: usize,
-    hyperparameters: Map<String, Value>,
-    /// As people read them.
+    pub score: f64,
+    /// On the validation rows.
+    pub validation_score: f64,
+    /// To tune and to score.
+    pub seconds: f64,
+    /// How many settings were tried.
+    pub configurations: usize,
+    /// How many of them did not converge.
+    pub unconverged: usize,
+    /// What was best on the validation rows.
+    pub hyperparameters: Map<String, Value>,
+    /// The same as people read it.
     #[serde(skip)]
     chosen: String,
 }
@@ -46,53 +66,13 @@ impl Standings {
         outcomes: &[Outcome],
         measure: Measure,
         predictions: &[String],
-        rows: RowCounts,
+        rows: ContestRows,
         seconds: f64,
     ) -> Self {
-        let standing = |outcome: &Outcome| {
-            let chosen = outcome.chosen.as_ref().map_or(Vec::new(), |chosen| chosen.hyperparameters(predictions));
-            let words = |(name, value): &(String, Value)| match value {
-                Value::String(text) if name == "prediction" => text.clone(),
-                Value::String(text) => format!("{name} {}", shown_sigma(text)),
-                value => format!("{name} {}", value.as_f64().map_or(String::new(), few_digits)),
-            };
-            Standing {
-                method: outcome.method.name(),
-                score: outcome.score,
-                validation_score: outcome.validation_score,
-                seconds: outcome.seconds,
-                configurations: outcome.configurations,
-                unconverged: outcome.unconverged,
-                chosen: chosen.iter().map(words).collect::<Vec<_>>().join(", "),
-                hyperparameters: chosen.into_iter().collect(),
-            }
-        };
-        let mut methods: Vec<Standing> = outcomes.iter().map(standing).collect();
-        let merit = |standing: &Standing| {
-            if standing.score.is_nan() { f64::NEG_INFINITY } else { measure.gain(0.0, standing.score) }
-        };
-        methods.sort_by(|a, b| merit(b).total_cmp(&merit(a)));
+        let mut methods: Vec<Standing> = outcomes.iter().map(|outcome| Standing::of(outcome, predictions)).collect();
+        methods.sort_by(|a, b| b.merit(measure).total_cmp(&a.merit(measure)));
         let warnings = outcomes.iter().filter_map(warning).collect();
-        Self { methods, metric: measure.name(), rows, warnings, seconds }
-    }
-
-    pub(super) fn for_people(&self, measure: Measure) -> String {
-        let mut text = Lines::default();
-        let RowCounts { train, validation, test, skipped } = self.rows;
-        let skipped = if skipped > 0 { format!(", {} skipped", number(skipped)) } else { String::new() };
-        let counts = [train, validation, test].map(number);
-        text.line(
-            "rows",
-            &format!("{} labelled, {} to tune on, {} to score{skipped}", counts[0], counts[1], counts[2]),
-        );
-        text.line("seconds", &format!("{:.2}", self.seconds));
-        let mut cells = self.cells();
-        // Words are read from their left end.
-        let widest = cells.iter().map(|row| row[5].chars().count()).max().unwrap_or(0);
-        for row in &mut cells {
-            row[5] = format!("{:<widest$}", row[5]);
-        }
-        text.finish() + "\n" + &table(&Self::header(measure), cells.into_iter())
+        Self { methods, metric: measure.name(), rows, warnings, seconds, measure }
     }
 
     pub(crate) fn header(measure: Measure) -> [&'static str; 6] {
@@ -101,22 +81,72 @@ impl Standings {
 
     /// The table that people read, a bar beside each score.
     pub(crate) fn cells(&self) -> Vec<Vec<String>> {
-        let most = self.methods.iter().map(|standing| standing.score).filter(|s| s.is_finite()).fold(0.0, f64::max);
-        let row = |standing: &Standing| {
-            let tried = match standing.unconverged {
-                0 => number(standing.configurations),
-                lost => format!("{} ({lost} unconverged)", number(standing.configurations)),
-            };
-            vec![
-                standing.method.to_owned(),
-                if standing.score.is_nan() { "-".to_owned() } else { short(standing.score) },
-                bar(standing.score / most),
-                format!("{:.2}", standing.seconds),
-                tried,
-                standing.chosen.clone(),
-            ]
+        let scores = self.methods.iter().map(|standing| standing.score);
+        let most = scores.filter(|score| score.is_finite()).fold(0.0, f64::max);
+        self.methods.iter().map(|standing| standing.cells(most)).collect()
+    }
+}
+
+impl Standing {
+    fn of(outcome: &Outcome, predictions: &[String]) -> Self {
+        let chosen = outcome.chosen.as_ref().map_or(Vec::new(), |chosen| chosen.hyperparameters(predictions));
+        Self {
+            method: outcome.method.name(),
+            score: outcome.score,
+            validation_score: outcome.validation_score,
+            seconds: outcome.seconds,
+            configurations: outcome.configurations,
+            unconverged: outcome.unconverged,
+            chosen: chosen.iter().map(words).collect::<Vec<_>>().join(", "),
+            hyperparameters: chosen.into_iter().collect(),
+        }
+    }
+
+    /// What methods are sorted by: the larger the better, without a score last.
+    fn merit(&self, measure: Measure) -> f64 {
+        if self.score.is_nan() { f64::NEG_INFINITY } else { measure.gain(0.0, self.score) }
+    }
+
+    fn cells(&self, most: f64) -> Vec<String> {
+        let tried = match self.unconverged {
+            0 => number(self.configurations),
+            lost => format!("{} ({lost} unconverged)", number(self.configurations)),
         };
-        self.methods.iter().map(row).collect()
+        vec![
+            self.method.to_owned(),
+            if self.score.is_nan() { "-".to_owned() } else { short(self.score) },
+            bar(self.score / most),
+            format!("{:.2}", self.seconds),
+            tried,
+            self.chosen.clone(),
+        ]
+    }
+}
+
+impl fmt::Display for Standings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = Lines::default();
+        let ContestRows { train, validation, test, skipped } = self.rows;
+        let skipped = if skipped > 0 { format!(", {} skipped", number(skipped)) } else { String::new() };
+        let [train, validation, test] = [train, validation, test].map(number);
+        text.line("rows", &format!("{train} labelled, {validation} to tune on, {test} to score{skipped}"));
+        text.line("seconds", &format!("{:.2}", self.seconds));
+        let mut cells = self.cells();
+        // Words are read from their left end.
+        let widest = cells.iter().map(|row| row[5].chars().count()).max().unwrap_or(0);
+        for row in &mut cells {
+            row[5] = format!("{:<widest$}", row[5]);
+        }
+        write!(f, "{}\n{}", text.finish(), table(&Self::header(self.measure), cells.into_iter()))
+    }
+}
+
+/// A hyperparameter as people read it.
+fn words((name, value): &(String, Value)) -> String {
+    match value {
+        Value::String(text) if name == "prediction" => text.clone(),
+        Value::String(text) => format!("{name} {}", shown_sigma(text)),
+        value => format!("{name} {}", value.as_f64().map_or(String::new(), few_digits)),
     }
 }
 

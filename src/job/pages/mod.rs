@@ -1,7 +1,8 @@
-//! Pages of results: what each subcommand shows where `--report` asks for it.
+//! Pages of results: what each request shows where a page is asked for.
 
 mod compare;
 mod diagnose;
+#[cfg(feature = "baselines")]
 mod methods;
 mod rows;
 mod smooth;
@@ -12,27 +13,17 @@ use std::path::{Path, PathBuf};
 pub use self::compare::EngineErrors;
 pub(crate) use self::compare::page as compare_page;
 pub(crate) use self::diagnose::page as diagnose_page;
+#[cfg(feature = "baselines")]
 pub(crate) use self::methods::page as methods_page;
 pub use self::rows::ShownRows;
 pub(crate) use self::smooth::page as smooth_page;
 pub use self::tune::Surface;
 pub(crate) use self::tune::page as tune_page;
 use super::caller::Caller;
+use super::options::ReportOptions;
 use crate::error::Error;
 use crate::io::{Complete, Output};
 use crate::report::{Page, Table};
-
-/// Pages, and whether outputs may be replaced.
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Output")]
-pub(crate) struct ReportArgs {
-    /// Write a page of results with plots and maps into this folder, to open in any browser; each plot as SVG beside it
-    #[arg(long, value_name = "DIR")]
-    report: Option<PathBuf>,
-    /// Replace outputs that exist
-    #[arg(long)]
-    pub(crate) overwrite: bool,
-}
 
 /// A page to come: its folder exists and may be written to.
 pub(crate) struct Report<'a> {
@@ -42,7 +33,7 @@ pub(crate) struct Report<'a> {
     caller: &'a Caller<'a>,
 }
 
-impl ReportArgs {
+impl ReportOptions {
     /// Whether there is to be a page.
     pub(crate) fn is_wanted(&self) -> bool {
         self.report.is_some()
@@ -52,13 +43,13 @@ impl ReportArgs {
     /// the option that names it.
     pub(crate) fn prepare<'a>(
         &self,
-        others: &[(&str, Option<&Output>)],
+        others: &[(&'static str, Option<&Output>)],
         caller: &'a Caller,
     ) -> Result<Option<Report<'a>>, Error> {
         let Some(folder) = self.report.clone() else { return Ok(None) };
-        let report = Report::prepare(folder, "choose another with --report", self.overwrite, caller)?;
-        for (flag, other) in others {
-            other.map_or(Ok(()), |other| report.refuse(flag, other))?;
+        let report = Report::prepare(folder, "choose another with `report`", self.overwrite, caller)?;
+        for &(option, other) in others {
+            other.map_or(Ok(()), |other| report.refuse(option, other))?;
         }
         Ok(Some(report))
     }
@@ -81,17 +72,14 @@ impl<'a> Report<'a> {
     }
 
     /// Refuses an output that would be a file of the page too; the names of its figures are only known once it is made.
-    fn refuse(&self, flag: &str, other: &Output) -> Result<(), Error> {
+    fn refuse(&self, option: &'static str, other: &Output) -> Result<(), Error> {
         let destination = other.destination();
         let is_beside = std::fs::canonicalize(&self.folder).is_ok_and(|folder| destination.parent() == Some(&folder));
         let is_figure = destination.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg"));
         if destination != self.index.destination() && !(is_beside && is_figure) {
             return Ok(());
         }
-        Err(Error::Contradiction {
-            message: format!("{flag} is a file of the page that --report writes, {}", destination.display()),
-            hint: "give it another name or folder".to_owned(),
-        })
+        Err(Error::SameOutput { path: destination.to_owned(), options: [option, "report"] })
     }
 
     /// Where the page will be.

@@ -22,13 +22,14 @@ pub(crate) fn page(
 }
 
 fn score_table(scores: &[(&str, Score, Score)]) -> Table {
-    let cells = |name: &str, when: &str, score: &Score| {
-        let numbers = [score.r2, Some(score.rmse), Some(score.mae), score.mape, Some(score.median_error)];
-        let number = |value: Option<f64>| value.map_or("-".to_owned(), short);
-        strings([name, when]).into_iter().chain(numbers.map(number)).collect()
-    };
     let rows =
         scores.iter().flat_map(|(name, before, after)| [cells(name, "before", before), cells(name, "after", after)]);
     let header = strings(["prediction", ""]).into_iter().chain(Measure::ALL.map(|measure| measure.title().to_owned()));
     Table { caption: "Scores on rows whose truth is known".to_owned(), header: header.collect(), rows: rows.collect() }
+}
+
+fn cells(name: &str, when: &str, score: &Score) -> Vec<String> {
+    let scores = [score.r2, Some(score.rmse), Some(score.mae), score.mape, Some(score.median_error)];
+    let scores = scores.map(|score| score.map_or("-".to_owned(), short));
+    strings([name, when]).into_iter().chain(scores).collect()
 }

@@ -70,7 +70,7 @@ fn choice(tuned: &Tuned, measure: Measure, predictions: &[String]) -> Section {
         format!("{} ({})", short(tuned.unsmoothed.score), predictions[tuned.unsmoothed.prediction]),
     ));
     let (gain, low, high) = (short(tuned.gain.gain), short(tuned.gain.low), short(tuned.gain.high));
-    lines.push(("gain", format!("{gain}, in 95 of 100 resamples of the rows between {low} and {high}")));
+    lines.push(("gain", format!("{gain}, 95 % interval {low} to {high}")));
     let columns = predictions.iter().enumerate().flat_map(|(prediction, name)| {
         [false, true].into_iter().filter_map(move |corrected| {
             let point = tuned.best_of(measure, prediction, corrected)?;

@@ -68,7 +68,7 @@ impl Bounds {
         let way_out = if self.are_coarse {
             "they differ by less than 64-bit numbers of their size can tell apart: subtract a constant from predictions and labels first"
         } else {
-            "such rows lie extremely far from others, or values hardly differ: look for stray places, see the bounds with --certificate, or raise --tolerance"
+            "such rows lie extremely far from others, or values hardly differ: look for stray places, see the bounds with `certificate`, or raise `tolerance`"
         };
         let (missed, count) = (number(self.missed), number(self.count));
         let message = format!(

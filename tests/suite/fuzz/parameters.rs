@@ -1,49 +1,17 @@
-//! Any text as σ, as a file of tuned parameters, and as options of each subcommand.
+//! Any text as parameters: of σ, of a file of tuned parameters, and of the options of each request.
 //!
 //! The first line selects one of these. For a subcommand, each further line is an option and its value.
 
-use std::ffi::OsString;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray};
-use geosmooth::engine::Progress;
 use geosmooth::io::ArrowTable;
-use geosmooth::job::call::{Call, Listener, Memory};
-use geosmooth::{Error, Parameters, Sigma};
-
-/// Options with parsed values that do not write files.
-const OPTIONS: [&str; 30] = [
-    "--sigma",
-    "--c",
-    "--label-weight",
-    "--tolerance",
-    "--cutoff",
-    "--engine",
-    "--memory-limit",
-    "--correct-sigma",
-    "--correct-shrink",
-    "--sigma-grid",
-    "--sigma-range",
-    "--c-grid",
-    "--metric",
-    "--folds",
-    "--block",
-    "--engines",
-    "--delta-grid",
-    "--eta-grid",
-    "--alpha-grid",
-    "--ridge-grid",
-    "--laplacian-grid",
-    "--constant-grid",
-    "--noise-grid",
-    "--methods",
-    "--features",
-    "--prediction",
-    "--train-prediction",
-    "--index",
-    "--group",
-    "--label",
-];
+use geosmooth::job::{
+    self, Accuracy, Compare, DataOptions, Dataset, Diagnose, KernelOptions, OnInvalid, ParameterSource, RunOptions,
+    ScoredOn, SigmaSearch, Smooth, Tune, WeightMatrix,
+};
+use geosmooth::{Error, Face, Parameters, PlaceColumns, Sigma};
 
 /// Parses and uses the text.
 pub(crate) fn check(data: &[u8]) {
@@ -52,7 +20,7 @@ pub(crate) fn check(data: &[u8]) {
     match what {
         "sigma" => check_sigma(rest),
         "params" => check_params(rest),
-        subcommand => call(subcommand, rest),
+        request => check_error(run(request, &Written::of(rest))),
     }
 }
 
@@ -63,71 +31,192 @@ fn check_sigma(text: &str) {
 }
 
 fn check_params(text: &str) {
-    if let Ok(parameters) = Parameters::from_json(text) {
-        let again = Parameters::from_json(&parameters.to_json()).expect("what was written");
-        assert_eq!(again, parameters);
-    }
-    let memory = Memory { texts: [("<params>".into(), text.to_owned())].into(), ..memory() };
-    run("smooth", &["--test", "<rows>", "--train", "<rows>", "--params", "<params>"], &memory);
+    let Ok(parameters) = Parameters::from_json(text) else { return };
+    let again = Parameters::from_json(&parameters.to_json()).expect("what was written");
+    assert_eq!(again, parameters);
+    let mut request = Smooth::new(rows());
+    request.data.train = Some(rows());
+    request.kernel.params = Some(ParameterSource::Values(Box::new(parameters)));
+    request.running = RunOptions { threads: Some(1), memory_limit: None };
+    check_error(smooth(&request));
 }
 
-fn call(subcommand: &str, options: &str) {
-    let inputs: &[&str] = match subcommand {
-        "smooth" | "compare" | "weights" => &["--test", "<rows>", "--train", "<rows>"],
-        "tune" | "diagnose" => &["--validation", "<rows>", "--train", "<rows>"],
-        "methods" => &["--test", "<rows>", "--validation", "<rows>", "--train", "<rows>"],
-        _ => return,
+/// Options as they were written, a line for each: its name and its value.
+struct Written<'a> {
+    lines: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Written<'a> {
+    fn of(text: &'a str) -> Self {
+        Self { lines: text.lines().filter_map(|line| line.split_once(' ')).collect() }
+    }
+
+    fn all(&self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.lines.iter().filter(move |(known, _)| *known == name).map(|(_, value)| *value)
+    }
+
+    fn get(&self, name: &str) -> Option<&'a str> {
+        self.all(name).last()
+    }
+
+    fn names(&self, name: &str) -> Vec<String> {
+        self.all(name).map(str::to_owned).collect()
+    }
+
+    fn parsed<T: FromStr<Err = Error>>(&self, name: &str) -> Result<Option<T>, Error> {
+        self.get(name).map(str::parse).transpose()
+    }
+
+    /// The number that it may be.
+    fn number(&self, name: &str) -> Option<f64> {
+        self.get(name)?.parse().ok()
+    }
+
+    fn numbers(&self, name: &str) -> Result<Option<Vec<f64>>, Error> {
+        self.get(name).map(|list| job::numbers(name, list)).transpose()
+    }
+
+    fn list<T: FromStr<Err = Error>>(&self, name: &str) -> Result<Option<Vec<T>>, Error> {
+        self.get(name).map(job::parsed).transpose()
+    }
+
+    fn data(&self) -> DataOptions {
+        let index = self.names("--index");
+        let places = PlaceColumns { index, group: self.get("--group").map(str::to_owned), ..PlaceColumns::default() };
+        DataOptions {
+            train: Some(rows()),
+            label: self.get("--label").map(str::to_owned),
+            prediction: self.names("--prediction"),
+            train_prediction: self.names("--train-prediction"),
+            places,
+            on_invalid: OnInvalid::Error,
+        }
+    }
+
+    fn kernel(&self) -> Result<KernelOptions, Error> {
+        Ok(KernelOptions {
+            sigma: self.parsed("--sigma")?,
+            label_weight: self.number("--label-weight"),
+            correct_sigma: self.parsed("--correct-sigma")?,
+            correct_shrink: self.number("--correct-shrink"),
+            no_correct: false,
+            params: None,
+            accuracy: self.accuracy()?,
+        })
+    }
+
+    fn accuracy(&self) -> Result<Accuracy, Error> {
+        Accuracy::of(self.number("--tolerance"), self.number("--cutoff"))
+    }
+
+    fn running(&self) -> Result<RunOptions, Error> {
+        let memory_limit = self.get("--memory-limit").map(|text| job::bytes_of("`memory-limit`", text)).transpose()?;
+        Ok(RunOptions { threads: Some(1), memory_limit })
+    }
+}
+
+fn run(request: &str, options: &Written) -> Result<(), Error> {
+    match request {
+        "smooth" => {
+            let mut request = Smooth::new(rows());
+            (request.data, request.kernel, request.c) = (options.data(), options.kernel()?, options.number("--c"));
+            request.engine = options.parsed("--engine")?.unwrap_or(request.engine);
+            request.running = options.running()?;
+            smooth(&request)
+        }
+        "tune" => job::tune(&tune(options)?, &()).map(drop),
+        "compare" => {
+            let mut request = Compare::new(rows());
+            (request.data, request.kernel) = (options.data(), options.kernel()?);
+            request.c = options.number("--c").unwrap_or(request.c);
+            request.engines = options.list("--engines")?.unwrap_or(request.engines);
+            request.running = options.running()?;
+            job::compare(&request, &()).map(drop)
+        }
+        "diagnose" => {
+            let mut request = Diagnose::new(rows());
+            (request.data, request.kernel, request.c) = (options.data(), options.kernel()?, options.number("--c"));
+            request.running = options.running()?;
+            job::diagnose(&request, &()).map(drop)
+        }
+        #[cfg(feature = "baselines")]
+        "methods" => job::methods(&methods(options)?, &()).map(drop),
+        "weights" => {
+            let mut request = WeightMatrix::new(rows());
+            (request.data, request.kernel) = (options.data(), options.kernel()?);
+            request.running = options.running()?;
+            job::weights(&request, &()).map(drop)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn smooth(request: &Smooth) -> Result<(), Error> {
+    let smoothing = job::smooth(request, &())?;
+    let mut values = smoothing.columns.iter().flat_map(|column| column.values.iter().flatten());
+    assert!(values.all(|value| value.is_finite()), "{:?}", smoothing.columns);
+    Ok(())
+}
+
+fn tune(options: &Written) -> Result<Tune, Error> {
+    let folds = options.get("--folds").and_then(|count| count.parse().ok());
+    let validation = if folds.is_none() { Some(rows()) } else { None };
+    let range = options.list("--sigma-range")?;
+    let mut request = Tune {
+        scored_on: ScoredOn::of(validation, false, folds, options.get("--block"))?,
+        data: options.data(),
+        sigmas: SigmaSearch::of(options.list("--sigma-grid")?, range.as_deref())?,
+        c_grid: options.numbers("--c-grid")?,
+        label_weights: options.numbers("--label-weight")?,
+        accuracy: options.accuracy()?,
+        running: options.running()?,
+        ..Tune::default()
     };
-    let options = options.lines().filter_map(|line| line.split_once(' ')).filter(|(name, _)| OPTIONS.contains(name));
-    let options: Vec<&str> = inputs.iter().copied().chain(options.flat_map(|(name, value)| [name, value])).collect();
-    run(subcommand, &options, &memory());
+    request.metric = options.parsed("--metric")?.unwrap_or(request.metric);
+    Ok(request)
 }
 
-fn run(subcommand: &str, options: &[&str], memory: &Memory) {
-    let arguments = options.iter().chain(&["--threads", "1"]).map(OsString::from).collect();
-    let call = Call { arguments, memory, listener: &Silent };
-    let outcome = match subcommand {
-        "smooth" => call.smooth().map(|smoothing| {
-            let mut values = smoothing.columns.iter().flat_map(|column| column.values.iter().flatten());
-            assert!(values.all(|value| value.is_finite()), "{:?}", smoothing.columns);
-        }),
-        "tune" => call.tune(false).map(drop),
-        "compare" => call.compare().map(drop),
-        "diagnose" => call.diagnose().map(drop),
-        "methods" => call.methods().map(drop),
-        _ => call.weights().map(drop),
+#[cfg(feature = "baselines")]
+fn methods(options: &Written) -> Result<job::Methods, Error> {
+    let features = options.get("--features").map(|list| job::items(list).map(str::to_owned).collect());
+    let mut request = job::Methods::new(rows(), rows());
+    (request.data, request.features, request.methods) = (options.data(), features, options.list("--methods")?);
+    request.metric = options.parsed("--metric")?.unwrap_or(request.metric);
+    request.accuracy = options.accuracy()?;
+    request.running = options.running()?;
+    request.grids = job::MethodGrids {
+        sigma: options.list("--sigma-grid")?,
+        c: options.numbers("--c-grid")?,
+        delta: options.numbers("--delta-grid")?,
+        eta: options.numbers("--eta-grid")?,
+        alpha: options.numbers("--alpha-grid")?,
+        ridge: options.numbers("--ridge-grid")?,
+        laplacian: options.numbers("--laplacian-grid")?,
+        constant: options.numbers("--constant-grid")?,
+        noise: options.numbers("--noise-grid")?,
     };
-    if let Err(error) = outcome {
-        check_words(&error);
-    }
+    Ok(request)
 }
 
-/// An error has a message on one line.
-fn check_words(error: &Error) {
-    let words = error.to_string();
-    assert!(!words.is_empty() && !words.contains('\n'), "{words:?}");
-}
-
-struct Silent;
-
-impl Listener for Silent {
-    fn phase(&self, _: &'static str) -> Box<dyn Progress + '_> {
-        Box::new(())
+/// An error says something, in one line, to whoever reads it.
+fn check_error(outcome: Result<(), Error>) {
+    let Err(error) = outcome else { return };
+    for face in [Face::Library, Face::CommandLine, Face::Python] {
+        let words = error.message_for(face);
+        assert!(!words.is_empty() && !words.contains('\n'), "{words:?}");
     }
-
-    fn warn(&self, _: &str) {}
 }
 
 /// A few homes.
-fn memory() -> Memory {
-    let rows = 12;
+fn rows() -> Dataset {
+    let count = 12;
     let column = |value: fn(f64) -> f64| {
-        Arc::new(Float64Array::from_iter_values((0..rows).map(|row| value(f64::from(row))))) as ArrayRef
+        Arc::new(Float64Array::from_iter_values((0..count).map(|row| value(f64::from(row))))) as ArrayRef
     };
-    let group = Arc::new(StringArray::from_iter_values((0..rows).map(|row| ["a", "b"][row as usize % 2]))) as ArrayRef;
-    let ids = Decimal128Array::from_iter_values((0..rows).map(|row| 12_345_678_901_234_567_890 + i128::from(row % 3)));
+    let group = Arc::new(StringArray::from_iter_values((0..count).map(|row| ["a", "b"][row as usize % 2]))) as ArrayRef;
+    let ids = Decimal128Array::from_iter_values((0..count).map(|row| 12_345_678_901_234_567_890 + i128::from(row % 3)));
     let start = 1_763_500_000_000_000_000;
-    let moments = Int64Array::from_iter_values((0..rows).map(|row| start + 100 * i64::from(row)));
+    let moments = Int64Array::from_iter_values((0..count).map(|row| start + 100 * i64::from(row)));
     let columns = [
         ("lat", column(|row| 41.65 + 0.001 * row)),
         ("lon", column(|row| -83.54 + 0.0007 * (row * row % 7.0))),
@@ -141,5 +230,5 @@ fn memory() -> Memory {
     ];
     let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
     let table = ArrowTable { schema: batch.schema(), batches: vec![batch] };
-    Memory { tables: [("<rows>".into(), table)].into(), ..Memory::default() }
+    Dataset::table("<rows>", table)
 }

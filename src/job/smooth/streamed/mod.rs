@@ -9,13 +9,14 @@ mod groups;
 mod tiles;
 
 use super::results::Results;
-use super::{Args, Scores};
+use super::{Scores, Smooth};
 use crate::engine::Progress;
 use crate::error::{Error, bytes};
 use crate::io::{Budget, Input, Spill, free_space};
 use crate::job::caller::Caller;
-use crate::job::data::{Inputs, Reader};
+use crate::job::inputs::Inputs;
 use crate::job::options::OnInvalid;
+use crate::job::reader::Reader;
 use crate::job::recipe::Recipe;
 use crate::job::table::Table;
 use crate::partition::{Census, Checksums, Partition, Role, SmoothingProblem, SourceRows, TileGroup};
@@ -49,7 +50,7 @@ const MOST_IN_A_PART: u64 = 1 << 20;
 
 /// A run that does not fit.
 pub(super) struct Streamed<'a> {
-    pub(super) args: &'a Args,
+    pub(super) args: &'a Smooth,
     pub(super) recipe: &'a Recipe,
     pub(super) inputs: &'a Inputs,
     pub(super) smoother: Smoother,
@@ -68,14 +69,28 @@ pub(super) struct Counted {
     keys: u64,
 }
 
-/// How a run went.
+/// How a streamed run went.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(tag = "by", rename_all = "lowercase")]
-pub(super) enum StreamedRun {
-    /// Tile by tile. Copies are the rows in all tiles, guests among them, for each row that there is. Tile groups were smoothed by their moments.
-    Tiles { tiles: usize, tile_groups: usize, copies: f64, spilled_bytes: u64 },
-    /// In two passes, with so many bytes of nodes between them.
-    Moments { node_bytes: u64, spilled_bytes: u64 },
+pub enum StreamedRun {
+    /// Tile by tile.
+    Tiles {
+        /// Number of tiles.
+        tiles: usize,
+        /// Groups of tiles that were smoothed by their moments.
+        tile_groups: usize,
+        /// Rows in all tiles, guests among them, relative to the rows that there are.
+        copies: f64,
+        /// Bytes on disk.
+        spilled_bytes: u64,
+    },
+    /// By the moments of all rows, in two passes.
+    Moments {
+        /// Bytes of the nodes between the passes.
+        node_bytes: u64,
+        /// Bytes on disk.
+        spilled_bytes: u64,
+    },
 }
 
 impl StreamedRun {
@@ -146,7 +161,7 @@ impl Streamed<'_> {
     }
 
     fn nothing(&self, places: &Places) -> Result<Counted, Error> {
-        let sigma = self.recipe.sigma.parse()?;
+        let sigma = self.recipe.sigma.sigma();
         let cells = (self.memory / MEMORY_PER_CELL).min(Census::MOST_CELLS as u64);
         let census = Census::new(sigma, places.metric(sigma)?, cells as usize);
         let ranges = vec![(f64::INFINITY, f64::NEG_INFINITY); self.inputs.predictions.len()];
@@ -222,11 +237,11 @@ impl Streamed<'_> {
     }
 
     fn problem(&self, counted: &Counted) -> SmoothingProblem {
-        let accuracy = self.args.kernel.accuracy();
+        let accuracy = self.args.kernel.accuracy;
         SmoothingProblem {
             label_weight: self.recipe.label_weight,
-            tolerance: accuracy.tolerance,
-            cutoff: accuracy.cutoff,
+            tolerance: accuracy.tolerance().unwrap_or(Smoother::DEFAULT_TOLERANCE),
+            cutoff: accuracy.cutoff(),
             ranges: counted.ranges.clone(),
             n_effective: self.args.certificate,
         }
@@ -273,7 +288,7 @@ impl Streamed<'_> {
     /// Where results go until they are in order.
     fn results(&self) -> Result<Results, Error> {
         let rows = self.inputs.test.rows();
-        let tolerance = self.args.kernel.accuracy().tolerance();
+        let tolerance = self.args.kernel.accuracy.tolerance();
         Results::create(&self.spill_folder(), rows, self.new_columns(), tolerance, self.memory / SHARE_OF_BUFFERS)
     }
 
@@ -305,7 +320,7 @@ impl Streamed<'_> {
                     action: "cannot spill to",
                     path: folder,
                     source: std::io::Error::new(std::io::ErrorKind::StorageFull, problem),
-                    hint: "name a folder on a larger disk with --spill-dir, or raise --memory-limit",
+                    hint: "name a folder on a larger disk with `spill-dir`, or raise `memory-limit`",
                 })
             }
             _ => Ok(()),
@@ -324,7 +339,7 @@ impl Streamed<'_> {
     }
 
     /// Scores before and after, where the rows to predict have the label.
-    pub(super) fn scores(&self, results: &Results) -> Result<Vec<Scores<'_>>, Error> {
+    pub(super) fn scores(&self, results: &Results) -> Result<Vec<Scores>, Error> {
         let label = self.inputs.label.as_deref().filter(|label| self.inputs.test.has(label));
         let Some(label) = label else { return Ok(Vec::new()) };
         let mut scores = Vec::new();
@@ -349,7 +364,7 @@ impl Streamed<'_> {
                 }
             }
             let both = before.score().zip(after.score());
-            scores.extend(both.map(|(before, after)| Scores { prediction, before, after }));
+            scores.extend(both.map(|(before, after)| Scores { prediction: prediction.clone(), before, after }));
         }
         Ok(scores)
     }

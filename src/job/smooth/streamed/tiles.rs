@@ -137,7 +137,7 @@ impl Streamed<'_> {
                 action: "cannot read back what was spilled to",
                 path: self.spill_folder(),
                 source: std::io::Error::new(std::io::ErrorKind::InvalidData, error.to_string()),
-                hint: "the disk does not give back what was written to it: choose another folder with --spill-dir",
+                hint: "the disk does not give back what was written to it: choose another folder with `spill-dir`",
             },
             error => error,
         })

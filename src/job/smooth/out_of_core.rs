@@ -1,0 +1,48 @@
+//! Smooths rows that memory does not hold together.
+
+use super::outputs::{destinations, new_names};
+use super::streamed::Streamed;
+use super::{Job, PhaseSeconds, SmoothedRows, Smoothing, SmoothingSummary};
+use crate::engine::{Choice, EngineKind};
+use crate::error::Error;
+use crate::io::Input;
+use crate::job::machine::Stopwatch;
+
+impl Job<'_> {
+    /// Smooths tile by tile, or by moments.
+    pub(super) fn streamed(&self) -> Result<Smoothing, Error> {
+        let Self { request, recipe, c, inputs, caller, .. } = *self;
+        let mut watch = Stopwatch::start();
+        let names = new_names(request, inputs)?;
+        let (output, _) = destinations(request, inputs, names.len(), caller)?;
+        let memory = self.beside_files(request.running.memory(), output.as_ref());
+        let options = request.kernel.accuracy.options(request.engine, memory - memory / 4)?;
+        let run = Streamed { args: request, recipe, inputs, smoother: recipe.smoother(c, options)?, c, memory, caller };
+        run.check_folder()?;
+        let counted = run.count()?;
+        let read = watch.lap();
+        let strategy = run.choose(&counted)?;
+        let plan = watch.lap();
+        let (results, streamed) = run.smooth(&counted, &strategy)?;
+        // Before anything has its final name: this reads rows once more.
+        let scores = run.scores(&results)?;
+        let apply = watch.lap();
+        let writing = caller.phase("write");
+        let columns: Vec<&str> = names.iter().map(String::as_str).collect();
+        let values = |column: usize, rows: std::ops::Range<usize>| results.values(column, rows);
+        output.map_or(Ok(()), |output| output.write_from(&inputs.test, &columns, &values)?.name())?;
+        drop(writing);
+        let seconds = PhaseSeconds { read, plan, apply, write: watch.lap(), total: watch.total() };
+        let choice = Choice { engine: request.engine.if_chosen(EngineKind::Fast), reason: strategy.reason() };
+        let rows = SmoothedRows {
+            train: inputs.train.as_ref().map_or(0, Input::rows),
+            test: inputs.test.rows(),
+            skipped: counted.skipped,
+        };
+        let summary = SmoothingSummary {
+            streamed: Some(streamed),
+            ..SmoothingSummary::of(self, choice, rows, results.bounds, seconds, scores)
+        };
+        Ok(Smoothing { summary, columns: Vec::new(), rows: None })
+    }
+}
