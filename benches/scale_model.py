@@ -7,7 +7,7 @@
 How space is cut is not modelled but done: the census of a real set of rows, joined with itself until it counts as many as asked for, goes through
 the partitioning code of the package. So tiles, copies of rows, bytes moved and memory of a task are what a run would have. What is fitted is
 time: processor seconds = a · rows + b · rows in all tiles + m · multiplications on lattices, with a b of its own for metres, to runs of the command under
-a small memory limit. Larger runs, and widths that the fit has not seen, are held out. Rows of tile groups count as rows in tiles and have their multiplications besides; no run of the fit has any.
+a small memory limit. Larger runs, and widths that the fit has not seen, are held out. Rows of crowds count as rows in tiles and have their multiplications besides; no run of the fit has any.
 """
 
 import argparse
@@ -78,8 +78,8 @@ def chosen(counted, values, memory, most_cells=math.inf):
         cut = None
     copies = sum(sources for _, sources in cut.tiles) if cut else 0
     if blueprint is not None and (cut is None or blueprint.multiplications <= MULTIPLICATIONS_PER_COPY * copies + cut.multiplications):
-        return {"way": "moments", "tiles": 0, "tile_groups": 0, "copies": 0, "multiplications": blueprint.multiplications}
-    return {"way": "tiles", "tiles": len(cut.tiles), "tile_groups": len(cut.tile_groups), "copies": copies, "multiplications": cut.multiplications}
+        return {"way": "moments", "tiles": 0, "crowds": 0, "copies": 0, "multiplications": blueprint.multiplications}
+    return {"way": "tiles", "tiles": len(cut.tiles), "crowds": len(cut.tile_groups), "copies": copies, "multiplications": cut.multiplications}
 
 
 def run(folder, rows, sigma):
@@ -147,7 +147,7 @@ def table_of_runs(measured, coefficients):
 
 
 def table_of_plans(folder, coefficients):
-    print("| rows of each kind | σ | memory of a task | way | tiles | tile groups | copies of a row | moved between machines | core-hours | seconds to plan |")
+    print("| rows of each kind | σ | memory of a task | way | tiles | crowds | copies of a row | moved between machines | core-hours | seconds to plan |")
     print("| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for rows, sigma in PLANS:
         counted, values = census(folder, sigma)
@@ -168,7 +168,7 @@ def planned(rows, sigma, memory, way, coefficients):
         return f"{line} refused: {way['why']} | | | | | |"
     moved = way["copies"] * GUEST_BYTES + (rows * HOME_BYTES if way["way"] == "tiles" else 0)
     hours = float(np.dot(features(rows, sigma, way), coefficients)) / 3600
-    shown = f"{way['tiles']:,} | {way['tile_groups']:,} | {way['copies'] / (2 * rows):.2f} | {moved / 1e12:.2f} TB" if way["way"] == "tiles" else "- | - | - | moments alone"
+    shown = f"{way['tiles']:,} | {way['crowds']:,} | {way['copies'] / (2 * rows):.2f} | {moved / 1e12:.2f} TB" if way["way"] == "tiles" else "- | - | - | moments alone"
     return f"{line} {way['way']} | {shown} | {hours:,.1f} |"
 
 
