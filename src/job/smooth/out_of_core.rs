@@ -17,7 +17,7 @@ impl Job<'_> {
         let (output, _) = destinations(request, inputs, names.len(), caller)?;
         let memory = self.beside_files(request.running.memory(), output.as_ref());
         let options = request.kernel.accuracy.options(request.engine, memory - memory / 4)?;
-        let run = Streamed { args: request, recipe, inputs, smoother: recipe.smoother(c, options)?, c, memory, caller };
+        let run = Streamed { job: self, smoother: recipe.smoother(c, options)?, memory, new_columns: names.len() };
         run.check_folder()?;
         let counted = run.count()?;
         let read = watch.lap();
