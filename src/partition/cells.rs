@@ -11,11 +11,8 @@ use crate::engine::{CountedCube, CountedRows, LatticePlan};
 use crate::space::{Metric, Sigma};
 
 /// Cells with their rows, and whether the rows to predict in them are read off the lattices.
-pub(super) struct CountedCells {
-    pub(super) sigma: Sigma,
-    metric: Metric,
-    /// Side of the cubes, in the unit of the axes.
-    side: f64,
+pub(super) struct CountedCells<'a> {
+    pub(super) census: &'a Census,
     cells: Vec<(Cell, Checksums, bool)>,
 }
 
@@ -36,20 +33,17 @@ const BYTES_OF_A_CUBE: u64 = 512;
 /// Far more than roundings put a row off the unit sphere.
 const OFF_THE_SPHERE: f64 = 1e-9;
 
-impl CountedCells {
+impl<'a> CountedCells<'a> {
     /// All rows of a census.
-    pub(super) fn all(census: &Census) -> Self {
-        Self::new(census, census.cells().into_iter().map(|(cell, rows)| (cell, rows, rows.to_predict() > 0)))
+    pub(super) fn all(census: &'a Census) -> Self {
+        let cells = census.cells().into_iter().map(|(cell, rows)| (cell, rows, rows.to_predict() > 0));
+        Self { census, cells: cells.collect() }
     }
 
     /// The rows near a tile, of which those at home are read.
-    pub(super) fn near(census: &Census, cells: &[(Cell, Checksums)], draft: &TileDraft) -> Self {
-        Self::new(census, draft.cells().map(|(at, is_home)| (cells[at].0, cells[at].1, is_home)))
-    }
-
-    fn new(census: &Census, cells: impl Iterator<Item = (Cell, Checksums, bool)>) -> Self {
-        let (sigma, metric, side) = (census.sigma(), census.metric(), census.grid.side());
-        Self { sigma, metric, side, cells: cells.collect() }
+    pub(super) fn near(census: &'a Census, cells: &[(Cell, Checksums)], draft: &TileDraft) -> Self {
+        let near = draft.cells().map(|(at, is_home)| (cells[at].0, cells[at].1, is_home));
+        Self { census, cells: near.collect() }
     }
 
     /// All rows.
@@ -66,11 +60,12 @@ impl CountedCells {
         columns: usize,
         limit: u64,
     ) -> Option<GroupLattice> {
+        let (metric, rows, groups) = (self.census.metric(), self.rows(), self.groups());
+        let sigma = sigma_on_axes(sigma, metric);
         let (cubes, side) = self.cubes(sigma, label_weight, limit)?;
-        let (rows, groups) = (self.rows(), self.groups());
         let counted = CountedRows {
-            metric: self.metric,
-            sigma: sigma_on_axes(sigma, self.metric),
+            metric,
+            sigma,
             tolerance,
             weight: rows.weight(label_weight),
             rows: rows.rows(),
@@ -93,15 +88,14 @@ impl CountedCells {
     }
 
     /// The cubes of all groups and their side, small enough beside σ; none if they are too many, or take more bytes than this.
-    fn cubes(&self, sigma: Sigma, label_weight: f64, limit: u64) -> Option<(Vec<CountedCube>, f64)> {
-        let cube = |(cell, rows, read): &(Cell, Checksums, bool)| {
-            let weight = rows.weight(label_weight);
-            CountedCube { at: cell.cube, targets: *read, weight }
-        };
-        let widest = WIDEST_IN_SIGMA * sigma_on_axes(sigma, self.metric);
+    fn cubes(&self, sigma: f64, label_weight: f64, limit: u64) -> Option<(Vec<CountedCube>, f64)> {
         let most = MOST_CUBES.min(usize::try_from(limit / BYTES_OF_A_CUBE).unwrap_or(MOST_CUBES));
-        let (mut cubes, mut side) = (merged(self.cells.iter().map(cube).collect()), self.side);
-        while self.metric == Metric::Sphere && side > widest {
+        let cubes = self.cells.iter().map(|(cell, rows, targets)| {
+            let weight = rows.weight(label_weight);
+            CountedCube { at: cell.cube, targets: *targets, weight }
+        });
+        let (mut cubes, mut side) = (merged(cubes.collect()), self.census.grid.side());
+        while self.census.metric() == Metric::Sphere && side > WIDEST_IN_SIGMA * sigma {
             side *= 0.5;
             cubes =
                 cubes.iter().flat_map(eighths).filter(|cube| is_on_the_sphere(&cube.at, side)).take(most + 1).collect();
@@ -163,7 +157,7 @@ mod tests {
         let mut wide = Census::new(sigma, Metric::Sphere, 30);
         wide.add(Role::ToPredict, &SourceRows::new(&places, &[])).unwrap();
         let width = 100_000.0 / 6_371_008.8;
-        let (cubes, side) = CountedCells::all(&wide).cubes(sigma, 1.0, u64::MAX).unwrap();
+        let (cubes, side) = CountedCells::all(&wide).cubes(width, 1.0, u64::MAX).unwrap();
         assert!(side <= 4.0 * width && wide.grid.side() > 8.0 * width);
         let known: FxHashSet<[i64; 3]> = cubes.iter().map(|cube| cube.at).collect();
         assert_eq!(known.len(), cubes.len());

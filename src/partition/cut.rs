@@ -5,6 +5,8 @@ use rustc_hash::FxHashSet;
 use super::capacity::Capacity;
 use super::cell::Cell;
 use super::checksum::Checksums;
+use super::tile_group::TileGroup;
+use super::tiles::Tile;
 use crate::error::Error;
 
 /// Cells that are smoothed together, and those within the halo of them.
@@ -18,9 +20,17 @@ pub(super) struct TileDraft {
     pub(super) sources: Checksums,
     /// In how many parts its targets are smoothed; each needs all sources, or their moments.
     pub(super) parts: u64,
+    /// The tile group that its parts form, if it is smoothed by moments.
+    pub(super) group: Option<TileGroup>,
 }
 
 impl TileDraft {
+    /// One of its parts: with all sources, or with its share of those of a tile group.
+    pub(super) fn tile(&self) -> Tile {
+        let sources = self.sources.rows().div_ceil(if self.group.is_some() { self.parts } else { 1 });
+        Tile { targets: self.targets.div_ceil(self.parts), sources }
+    }
+
     /// Cells within the halo, and whether it smooths their rows to predict.
     pub(super) fn cells(&self) -> impl Iterator<Item = (usize, bool)> {
         let homes: FxHashSet<u32> = self.homes.iter().copied().collect();
@@ -76,24 +86,23 @@ impl Cutter<'_> {
         (roomy, crowded)
     }
 
-    /// Sets of homes with their lattices, as large as there are any; and homes for which there are none.
-    pub(super) fn by_moments<L>(
+    /// Tile groups around some homes, as large as there are lattices for any; and homes for which there are none.
+    pub(super) fn by_moments(
         &self,
         homes: Vec<u32>,
-        lattices: impl Fn(&TileDraft) -> Option<L>,
-    ) -> (Vec<(TileDraft, L)>, Vec<u32>) {
+        group: impl Fn(&TileDraft) -> Option<TileGroup>,
+    ) -> (Vec<TileDraft>, Vec<u32>) {
         let (mut tile_groups, mut left) = (Vec::new(), Vec::new());
-        let with_lattices = |draft: &TileDraft| {
+        let grouped = self.cut(homes, self.everywhere(), |draft| {
             let draft = self.tightened(draft);
-            lattices(&draft).map(|lattices| (draft, lattices))
-        };
-        for (draft, taken) in self.cut(homes, self.everywhere(), with_lattices) {
-            let Some((mut draft, lattices)) = taken else {
-                left.extend(draft.homes);
-                continue;
-            };
-            draft.parts = self.capacity.parts_beside_lattices(draft.targets, draft.sources.rows());
-            tile_groups.push((draft, lattices));
+            let parts = self.capacity.parts_beside_lattices(draft.targets, draft.sources.rows());
+            group(&draft).map(|group| TileDraft { group: Some(group), parts, ..draft })
+        });
+        for (draft, grouped) in grouped {
+            match grouped {
+                Some(grouped) => tile_groups.push(grouped),
+                None => left.extend(draft.homes),
+            }
         }
         (tile_groups, left)
     }
@@ -105,8 +114,8 @@ impl Cutter<'_> {
         candidates: Vec<u32>,
         take: impl Fn(&TileDraft) -> Option<T>,
     ) -> impl Iterator<Item = (TileDraft, Option<T>)> {
-        let mut open: Vec<(Vec<u32>, Vec<u32>)> =
-            Some((homes, candidates)).filter(|(homes, _)| !homes.is_empty()).into_iter().collect();
+        let mut open = vec![(homes, candidates)];
+        open.retain(|(homes, _)| !homes.is_empty());
         std::iter::from_fn(move || {
             loop {
                 let (homes, candidates) = open.pop()?;
@@ -129,6 +138,11 @@ impl Cutter<'_> {
         &self.cells[cell as usize].1
     }
 
+    /// Rows to predict in some cells.
+    fn to_predict(&self, cells: &[u32]) -> u64 {
+        cells.iter().map(|cell| self.rows(*cell).to_predict()).sum()
+    }
+
     fn draft(&self, homes: Vec<u32>, candidates: &[u32]) -> TileDraft {
         let bounds = self.bounds(&homes);
         let near = candidates.iter().copied().filter(|cell| self.is_near(&bounds, *cell)).collect();
@@ -136,9 +150,8 @@ impl Cutter<'_> {
     }
 
     fn counted(&self, homes: Vec<u32>, near: Vec<u32>) -> TileDraft {
-        let targets = homes.iter().map(|cell| self.rows(*cell).to_predict()).sum();
         let sources = near.iter().map(|cell| self.rows(*cell)).collect();
-        TileDraft { homes, near, targets, sources, parts: 1 }
+        TileDraft { targets: self.to_predict(&homes), homes, near, sources, parts: 1, group: None }
     }
 
     /// The same without cells that are near the box around all homes, but near none of them: a large set has holes.
@@ -170,20 +183,17 @@ impl Cutter<'_> {
     /// Two sets with about as many rows to predict: by groups, which have no halo, otherwise across the longest side.
     fn halves(&self, mut homes: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
         let (low, high) = self.bounds(&homes);
-        let length = |k: &usize| high.cube[*k] - low.cube[*k];
-        let longest = (0..3).max_by_key(length).unwrap_or(0);
-        let along = |cell: &u32| {
+        let longest = (0..3).max_by_key(|k| high.cube[*k] - low.cube[*k]).unwrap_or(0);
+        homes.sort_unstable_by_key(|cell| {
             let cell = self.cells[*cell as usize].0;
             (if high.group > low.group { cell.group } else { cell.cube[longest] }, cell)
-        };
-        homes.sort_unstable_by_key(along);
-        let half = homes.iter().map(|cell| self.rows(*cell).to_predict()).sum::<u64>().div_ceil(2);
-        let mut so_far = 0;
-        let mut before_half = |cell: &u32| {
+        });
+        let (half, mut so_far) = (self.to_predict(&homes).div_ceil(2), 0);
+        let past_half = homes.iter().position(|cell| {
             so_far += self.rows(*cell).to_predict();
-            so_far <= half
-        };
-        let cut = homes.iter().take_while(|cell| before_half(cell)).count().clamp(1, homes.len() - 1);
+            so_far > half
+        });
+        let cut = past_half.unwrap_or(homes.len()).clamp(1, homes.len() - 1);
         let second = homes.split_off(cut);
         (homes, second)
     }

@@ -1,9 +1,5 @@
 //! Planning of a partition: which tiles hold all rows within their halo, and which form tile groups.
 
-use std::ops::Range;
-
-use rustc_hash::FxHashMap;
-
 use super::assignment::{Assignment, Destination};
 use super::capacity::Capacity;
 use super::cell::sigma_on_axes;
@@ -13,11 +9,14 @@ use super::cut::{Cutter, TileDraft};
 use super::halo::Halo;
 use super::problem::SmoothingProblem;
 use super::tile_group::TileGroup;
-use super::tiles::{Partition, Tile};
+use super::tiles::Partition;
 use crate::error::Error;
 
 /// Copies of a row in all tiles, beyond which tile groups are tried, which may be less work. Chosen, not measured.
 const MANY_COPIES: u64 = 2;
+
+/// Bytes that the lattices of a tile group may take. On many machines they travel, in messages of some hundred megabytes at most.
+const MOST_BYTES: u64 = 1 << 28;
 
 impl Partition {
     /// Cuts space into tiles of which each fits.
@@ -45,15 +44,6 @@ impl Partition {
             (of_tiles, Err(_)) => of_tiles,
         }
     }
-
-    /// Adds the tiles that a draft becomes; each has all sources, or its share of those of a tile group.
-    fn number(&mut self, draft: &TileDraft, shares_sources: bool) -> Range<u32> {
-        let (first, sources) = (self.tiles.len() as u32, draft.sources.rows());
-        let sources = if shares_sources { sources.div_ceil(draft.parts) } else { sources };
-        let tile = Tile { targets: draft.targets.div_ceil(draft.parts), sources };
-        self.tiles.extend(std::iter::repeat_n(tile, draft.parts as usize));
-        first..self.tiles.len() as u32
-    }
 }
 
 struct Planner<'a> {
@@ -74,50 +64,51 @@ impl<'a> Planner<'a> {
     }
 
     fn of_tiles(&self) -> Result<Partition, Error> {
-        Ok(self.assigned(self.cutter.by_rows(self.cutter.homes())?, Vec::new()))
+        Ok(self.assigned(self.cutter.by_rows(self.cutter.homes())?))
     }
 
     fn of_tiles_and_groups(&self) -> Result<Partition, Error> {
         let (mut homes, crowded) = self.cutter.roomy_and_crowded();
         let (groups, left) = self.cutter.by_moments(crowded, |draft| self.tile_group(draft));
         homes.extend(left);
-        Ok(self.assigned(self.cutter.by_rows(homes)?, groups))
+        let mut drafts = self.cutter.by_rows(homes)?;
+        drafts.extend(groups);
+        Ok(self.assigned(drafts))
     }
 
     fn tile_group(&self, draft: &TileDraft) -> Option<TileGroup> {
         let cells = CountedCells::near(self.census, &self.cutter.cells, draft);
-        TileGroup::of_cells(&cells, self.problem, &self.halo, self.cutter.capacity.for_lattices())
+        TileGroup::new(&cells, self.problem, Some(&self.halo), self.cutter.capacity.for_lattices().min(MOST_BYTES))
     }
 
-    /// The partition into these tiles and tile groups.
-    fn assigned(&self, tiles: Vec<TileDraft>, groups: Vec<(TileDraft, TileGroup)>) -> Partition {
+    /// The partition into these tiles, and after them those of tile groups.
+    fn assigned(&self, drafts: Vec<TileDraft>) -> Partition {
         let mut assignments = vec![Assignment::default(); self.cutter.cells.len()];
-        let mut partition = Partition {
+        let (mut tiles, mut counted, mut tile_groups) = (Vec::new(), Vec::new(), Vec::new());
+        for draft in drafts {
+            let first = tiles.len() as u32;
+            tiles.extend(std::iter::repeat_n(draft.tile(), draft.parts as usize));
+            let (numbers, to_one) = (first..tiles.len() as u32, draft.group.is_some());
+            for (cell, is_home) in draft.cells() {
+                assignments[cell].push(Destination { tiles: numbers.clone(), is_home, to_one });
+            }
+            match draft.group {
+                Some(group) => tile_groups.push(group.numbered(numbers)),
+                None => {
+                    let sources = draft.sources.with_label_weight(self.problem.label_weight);
+                    counted.extend(numbers.map(|_| sources));
+                }
+            }
+        }
+        Partition {
             sigma: self.census.sigma(),
             problem: self.problem.clone(),
             halo: self.halo,
             grid: self.census.grid,
-            assignments: FxHashMap::default(),
-            tiles: Vec::new(),
-            counted: Vec::new(),
-            tile_groups: Vec::new(),
-        };
-        let drafts = tiles.into_iter().map(|draft| (draft, None));
-        for (draft, group) in drafts.chain(groups.into_iter().map(|(draft, group)| (draft, Some(group)))) {
-            let numbers = partition.number(&draft, group.is_some());
-            for (cell, is_home) in draft.cells() {
-                let tiles = numbers.clone();
-                assignments[cell].push(Destination { tiles, is_home, to_one: group.is_some() });
-            }
-            match group {
-                Some(group) => partition.tile_groups.push(group.numbered(numbers)),
-                None => {
-                    let counted = draft.sources.with_label_weight(self.problem.label_weight);
-                    partition.counted.extend(numbers.map(|_| counted));
-                }
-            }
+            assignments: self.cutter.cells.iter().map(|(cell, _)| *cell).zip(assignments).collect(),
+            tiles,
+            counted,
+            tile_groups,
         }
-        partition.assignments = self.cutter.cells.iter().map(|(cell, _)| *cell).zip(assignments).collect();
-        partition
     }
 }

@@ -59,29 +59,26 @@ pub struct TileGroup {
     pub(super) beyond: f64,
 }
 
-/// Bytes that the lattices of a tile group may take. On many machines they travel, in messages of some hundred megabytes at most.
-const MOST_BYTES: u64 = 1 << 28;
-
 impl TileGroup {
     /// One tile of all rows of a census, with lattices of so many bytes at most. `None` if none of that size certify all rows, or the kernel is cut by hand.
     #[must_use]
     pub fn whole(census: &Census, problem: &SmoothingProblem, limit: u64) -> Option<Self> {
-        Self::new(&CountedCells::all(census), problem, problem.tolerance, limit)
+        Self::new(&CountedCells::all(census), problem, None, limit)
     }
 
-    /// Tiles, not numbered yet, of the rows in some cells and those within the halo of them, with lattices of so many bytes at most.
-    pub(super) fn of_cells(cells: &CountedCells, problem: &SmoothingProblem, halo: &Halo, limit: u64) -> Option<Self> {
-        // What lies beyond has its own part of the tolerance.
-        let tolerance = problem.tolerance * (1.0 - SHARE_BEYOND);
-        let beyond = halo.carried_from_beyond(cells.rows().weight(problem.label_weight));
-        Some(Self { beyond, ..Self::new(cells, problem, tolerance, limit.min(MOST_BYTES))? })
-    }
-
-    fn new(cells: &CountedCells, problem: &SmoothingProblem, tolerance: f64, limit: u64) -> Option<Self> {
+    /// Tiles, not numbered yet, of the rows in some cells, with lattices of so many bytes at most. With a halo there are more rows beyond it.
+    pub(super) fn new(
+        cells: &CountedCells,
+        problem: &SmoothingProblem,
+        halo: Option<&Halo>,
+        limit: u64,
+    ) -> Option<Self> {
         if problem.cutoff.is_some() {
             return None;
         }
-        let (sigma, weight) = (cells.sigma, problem.label_weight);
+        // What lies beyond has its own part of the tolerance.
+        let tolerance = problem.tolerance * halo.map_or(1.0, |_| 1.0 - SHARE_BEYOND);
+        let (sigma, weight) = (cells.census.sigma(), problem.label_weight);
         let sums = cells.lattice(sigma, weight, tolerance, 1 + problem.ranges.len(), limit)?;
         let squares = if problem.n_effective {
             // A squared Gaussian is one of σ/√2.
@@ -91,7 +88,8 @@ impl TileGroup {
             None
         };
         let counted = cells.rows().with_label_weight(weight);
-        Some(Self { tiles: 0..1, counted, sigma, problem: problem.clone(), sums, squares, beyond: 0.0 })
+        let beyond = halo.map_or(0.0, |halo| halo.carried_from_beyond(counted.weight(weight)));
+        Some(Self { tiles: 0..1, counted, sigma, problem: problem.clone(), sums, squares, beyond })
     }
 
     /// The same with the numbers of its tiles.

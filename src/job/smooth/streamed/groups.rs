@@ -27,7 +27,7 @@ pub(super) enum Pass {
 }
 
 /// What is done with each batch.
-type Work<'a> = &'a mut dyn FnMut(&Batch) -> Result<(), Error>;
+pub(super) type Work<'a> = &'a mut dyn FnMut(&Batch) -> Result<(), Error>;
 
 impl Streamed<'_> {
     /// Smooths the rows of a tile group, which `each` hands over batch by batch in each pass. Gives the bytes that their moments took.

@@ -8,6 +8,7 @@ use serde::Serialize;
 mod groups;
 mod tiles;
 
+use self::groups::Work;
 use super::results::Results;
 use super::{Job, Scores};
 use crate::engine::Progress;
@@ -21,6 +22,7 @@ use crate::partition::{Census, Checksums, Partition, Role, SmoothingProblem, Sou
 use crate::report::number;
 use crate::score::ScoreTally;
 use crate::smoother::Smoother;
+use crate::span::Span;
 
 /// Below this nothing is tried: buffers and counts alone take as much.
 pub(super) const LEAST_MEMORY: u64 = 64 << 20;
@@ -50,6 +52,8 @@ pub(super) struct Streamed<'a> {
     pub(super) job: &'a Job<'a>,
     pub(super) smoother: Smoother,
     pub(super) memory: u64,
+    /// Where rows and results go that memory does not hold.
+    pub(super) folder: PathBuf,
     /// Columns that are added to the rows.
     pub(super) new_columns: usize,
 }
@@ -195,15 +199,16 @@ impl Streamed<'_> {
         };
         let mut invalid = None;
         for part in self.parts(input) {
-            match (reader.read(&part, &columns), &mut invalid) {
-                (Ok(table), None) => work(&table, part.first_row())?,
-                (Ok(table), Some(Error::InvalidRows { count, .. })) => *count += table.skipped(),
-                (Err(error @ Error::InvalidRows { .. }), _) => {
+            match reader.read(&part, &columns) {
+                Ok(table) => match &mut invalid {
+                    Some(Error::InvalidRows { count, .. }) => *count += table.skipped(),
+                    _ => work(&table, part.first_row())?,
+                },
+                Err(error @ Error::InvalidRows { .. }) => {
                     invalid = Some(error);
                     reader.on_invalid = OnInvalid::Skip;
                 }
-                (Ok(_), Some(_)) => {}
-                (Err(error), _) => return Err(error),
+                Err(error) => return Err(error),
             }
             // Groups need their keys as long as rows are read.
             self.check_share("the keys of groups, so far,", reader.bytes_of_keys(), SHARE_OF_KEYS)?;
@@ -254,8 +259,8 @@ impl Streamed<'_> {
                 let spilled_bytes = self.bytes_of_results(counted);
                 self.check_space(spilled_bytes)?;
                 let mut results = self.results()?;
-                let node_bytes =
-                    self.smooth_group(whole, |pass, work| self.each_in_files(counted, pass, work), &mut results)?;
+                let each = |pass, work: Work| self.each_in_files(counted, pass, work);
+                let node_bytes = self.smooth_group(whole, each, &mut results)?;
                 Ok((results, StreamedRun::Moments { node_bytes, spilled_bytes }))
             }
         }
@@ -265,30 +270,25 @@ impl Streamed<'_> {
     fn results(&self) -> Result<Results, Error> {
         let rows = self.job.inputs.test.rows();
         let tolerance = self.job.request.kernel.accuracy.tolerance();
-        Results::create(&self.spill_folder(), rows, self.new_columns, tolerance, self.memory / SHARE_OF_BUFFERS)
+        Results::create(&self.folder, rows, self.new_columns, tolerance, self.memory / SHARE_OF_BUFFERS)
     }
 
     fn bytes_of_results(&self, counted: &Counted) -> u64 {
         8 * (1 + self.new_columns) as u64 * counted.census.rows().0
     }
 
-    fn spill_folder(&self) -> PathBuf {
-        self.job.request.spill_dir.clone().unwrap_or_else(std::env::temp_dir)
-    }
-
     /// Finds out before the work whether something can be spilled there.
     pub(super) fn check_folder(&self) -> Result<(), Error> {
-        Spill::create(&self.spill_folder(), 0, 1, 0).map(drop)
+        Spill::create(&self.folder, 0, 1, 0).map(drop)
     }
 
     fn check_space(&self, need: u64) -> Result<(), Error> {
-        let folder = self.spill_folder();
-        match free_space(&folder) {
+        match free_space(&self.folder) {
             Some(free) if free < need => {
                 let problem = format!("{} are free, rows on disk need about {}", bytes(free), bytes(need));
                 Err(Error::Io {
                     action: "cannot spill to",
-                    path: folder,
+                    path: self.folder.clone(),
                     source: std::io::Error::new(std::io::ErrorKind::StorageFull, problem),
                     hint: "name a folder on a larger disk with `spill-dir`, or raise `memory-limit`",
                 })
@@ -354,17 +354,11 @@ impl Counted {
     fn add(&mut self, table: &Table, role: Role) -> Result<(), Error> {
         self.skipped += table.skipped();
         self.census.add(role, &sources(table))?;
-        let found: Vec<(f64, f64)> = table.columns.iter().map(|column| range(column)).collect();
-        for (k, (low, high)) in self.problem.ranges.iter_mut().enumerate() {
-            // Labels are sources of every column.
-            let (lowest, highest) = found[if role == Role::Labelled { 0 } else { k }];
-            (*low, *high) = (low.min(lowest), high.max(highest));
+        // A label is a source of every column.
+        for ((low, high), values) in self.problem.ranges.iter_mut().zip(table.columns.iter().cycle()) {
+            let found = Span::of(&[values]);
+            (*low, *high) = (low.min(found.low), high.max(found.high));
         }
         Ok(())
     }
-}
-
-/// The lowest and the highest of some values.
-fn range(values: &[f64]) -> (f64, f64) {
-    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (x.min(low), x.max(high)))
 }
