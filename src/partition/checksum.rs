@@ -85,16 +85,16 @@ impl Checksums {
     }
 
     /// Rows of both roles.
-    pub(super) fn rows(&self) -> u64 {
+    pub(super) fn rows(self) -> u64 {
         self.0.iter().map(|checksum| checksum.rows).sum()
     }
 
-    pub(super) fn to_predict(&self) -> u64 {
+    pub(super) fn to_predict(self) -> u64 {
         self.of(Role::ToPredict).rows
     }
 
     /// What the rows weigh, with this weight for a label.
-    pub(super) fn weight(&self, label_weight: f64) -> f64 {
+    pub(super) fn weight(self, label_weight: f64) -> f64 {
         self.to_predict() as f64 + label_weight * self.of(Role::Labelled).rows as f64
     }
 

@@ -151,7 +151,8 @@ impl GroupField {
         // Both scenes have one place for equal rows, but perhaps not in the same order.
         let both = place_of_row.iter().zip(&scene_of_squares.layout.target_of_row);
         let most = group.counted().rows() as f64;
-        let n_effective = both.map(|(place, squared)| effective_sources(at(&sums, place), at(&squares, squared), most));
+        let n_effective =
+            both.map(|(place, squared)| effective_sources(at(&sums, *place), at(&squares, *squared), most));
         Ok(SmoothedTile { columns, n_effective: Some(n_effective.collect()) })
     }
 }
@@ -169,6 +170,6 @@ fn read(
     Ok((scene, sums))
 }
 
-fn at(sums: &Sums, place: &u32) -> RowSums {
-    RowSums::at(*place as usize, sums, None)
+fn at(sums: &Sums, place: u32) -> RowSums {
+    RowSums::at(place as usize, sums, None)
 }

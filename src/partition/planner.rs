@@ -92,12 +92,11 @@ impl<'a> Planner<'a> {
             for (cell, is_home) in draft.cells() {
                 assignments[cell].push(Destination { tiles: numbers.clone(), is_home, to_one });
             }
-            match draft.group {
-                Some(group) => tile_groups.push(group.numbered(numbers)),
-                None => {
-                    let sources = draft.sources.with_label_weight(self.problem.label_weight);
-                    counted.extend(numbers.map(|_| sources));
-                }
+            if let Some(group) = draft.group {
+                tile_groups.push(group.numbered(numbers));
+            } else {
+                let sources = draft.sources.with_label_weight(self.problem.label_weight);
+                counted.extend(numbers.map(|_| sources));
             }
         }
         Partition {

@@ -112,7 +112,7 @@ impl StreamedRun {
 /// How a run is done.
 pub(super) enum Strategy {
     /// In tiles, with rows on disk.
-    Tiles(Partition),
+    Tiles(Box<Partition>),
     /// As one tile group of all rows, which stay in the input files.
     Moments(Box<TileGroup>),
 }
@@ -244,10 +244,10 @@ impl Streamed<'_> {
         let whole = TileGroup::whole(&counted.census, &counted.problem, self.memory / SHARE_OF_NODES);
         match (whole, self.cut(counted)) {
             (Some(whole), Ok(partition)) if whole.multiplications() > partition.work() => {
-                Ok(Strategy::Tiles(partition))
+                Ok(Strategy::Tiles(Box::new(partition)))
             }
             (Some(whole), _) => Ok(Strategy::Moments(Box::new(whole))),
-            (None, partition) => partition.map(Strategy::Tiles),
+            (None, partition) => Ok(Strategy::Tiles(Box::new(partition?))),
         }
     }
 
