@@ -43,8 +43,6 @@ MEMORY_PER_TASK = [gib << 30 for gib in (64, 16)]
 MOST_CELLS = 1 << 15
 # Place and value of a guest, its tile and its role; a row at home has all its columns besides, here a hundred bytes.
 GUEST_BYTES, HOME_BYTES = 40, 140
-# Multiplications that one copy of a row is worth when a way is chosen, as in the command.
-MULTIPLICATIONS_PER_COPY = 4000
 
 
 def census(folder, sigma):
@@ -68,18 +66,17 @@ def grown(counted, rows):
 
 def chosen(counted, values, memory, most_cells=math.inf):
     """The chosen plan: its name, tiles, tile groups, rows in all of them, and multiplications; or the reason why there is none."""
-    few = counted.occupied <= most_cells
-    blueprint = _core.Blueprint.laid_out(counted, 1.0, TOLERANCE, [values], False, memory) if few else None
+    settings = {"c": 0.6, "label_weight": 1.0, "tolerance": TOLERANCE, "certificate": False, "memory": memory, "threads": 1}
+    whole = _core.TileGroup.whole(counted, settings, [values], memory) if counted.occupied <= most_cells else None
     try:
-        cut = _core.Partition.with_tile_groups(counted, 1.0, TOLERANCE, memory, [values], False)
+        cut = _core.Partition(counted, settings, [values], memory, True)
     except MemoryError as error:
-        if blueprint is None:
+        if whole is None:
             return {"way": "refused", "why": str(error).splitlines()[0]}
         cut = None
-    copies = sum(sources for _, sources in cut.tiles) if cut else 0
-    if blueprint is not None and (cut is None or blueprint.multiplications <= MULTIPLICATIONS_PER_COPY * copies + cut.multiplications):
-        return {"way": "moments", "tiles": 0, "tile_groups": 0, "copies": 0, "multiplications": blueprint.multiplications}
-    return {"way": "tiles", "tiles": len(cut.tiles), "tile_groups": len(cut.tile_groups), "copies": copies, "multiplications": cut.multiplications}
+    if whole is not None and (cut is None or whole.multiplications <= cut.work):
+        return {"way": "moments", "tiles": 0, "tile_groups": 0, "copies": 0, "multiplications": whole.multiplications}
+    return {"way": "tiles", "tiles": len(cut.tiles), "tile_groups": len(cut.tile_groups), "copies": cut.copies, "multiplications": cut.multiplications}
 
 
 def run(folder, rows, sigma):
