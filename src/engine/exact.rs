@@ -10,9 +10,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::bounds::Bounds;
-use super::plan::{Engine, Plan, Progress};
+use super::plan::{Engine, Plan, Progress, Sums};
 use super::rounding::{rounding_error, too_small};
-use super::sums::Sums;
 use super::tile::{RUN, TargetTile};
 use crate::error::Error;
 use crate::kernel::{Decay, LANES, Lanes, VANISHED, WithDecay, with_decay};

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use super::auto::{Choice, Counts, choose};
+use super::auto::{Choice, Counts, EngineKind, choose};
 use super::exact::Exact;
-use super::fast::Fast;
-use super::kind::EngineKind;
+use super::fast::{Fast, usual_need};
 use super::plan::{Engine, Plan, Progress};
-use super::sparse::Sparse;
-use super::truncation::Truncation;
+use super::sparse::{Sparse, Truncation};
 use crate::error::{Error, plain};
 use crate::scene::{RowCounts, Scene};
 use crate::space::Metric;
@@ -110,7 +108,7 @@ impl EngineOptions {
     /// Bytes that a plan over this many rows usually takes, before their places are known.
     pub(crate) fn usual_need(&self, rows: &RowCounts, metric: Metric) -> u64 {
         match self.engine {
-            EngineKind::Fast | EngineKind::Auto => Fast::usual_need(rows, metric),
+            EngineKind::Fast | EngineKind::Auto => usual_need(rows, metric),
             EngineKind::Exact | EngineKind::Sparse => 0,
         }
     }

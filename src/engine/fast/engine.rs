@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use super::groups::Groups;
-use super::memory::{self, MemoryNeed};
+use super::group::Groups;
+use super::memory::MemoryNeed;
 use super::summation::{SHARE_OF_ARITHMETIC, Summation};
-use crate::engine::plan::{Engine, Plan, Progress};
-use crate::engine::sums::Sums;
+use crate::engine::plan::{Engine, Plan, Progress, Sums};
 use crate::error::Error;
 use crate::kernel::{Decay, WithDecay, with_decay, with_decay_within};
-use crate::scene::{RowCounts, Scene};
-use crate::space::Metric;
+use crate::scene::Scene;
 
 /// The engine for any σ at near-linear cost.
 #[derive(Clone, Copy, Debug)]
@@ -27,13 +25,6 @@ impl Engine for Fast {
         let need = MemoryNeed::of(&groups, scene.source_places(), scene.target_places());
         let at_once = need.columns(self.memory_limit.unwrap_or(u64::MAX))?;
         Ok(Box::new(FastPlan { scene, tolerance: self.tolerance, groups, at_once }))
-    }
-}
-
-impl Fast {
-    /// Bytes that a plan over this many rows usually takes.
-    pub(in crate::engine) fn usual_need(rows: &RowCounts, metric: Metric) -> u64 {
-        memory::usual_need(rows, metric)
     }
 }
 
@@ -68,7 +59,7 @@ impl FastPlan {
         sums
     }
 
-    fn summation<'a, D>(&'a self, decay: D, columns: &'a [&'a [f64]]) -> Summation<'a, D> {
+    fn summation<'a, D, const A: usize>(&'a self, decay: D, columns: &'a [&'a [f64]]) -> Summation<'a, D, A> {
         Summation { scene: &self.scene, groups: &self.groups, tolerance: self.tolerance, decay, columns }
     }
 }
@@ -87,7 +78,7 @@ impl WithDecay for FirstPass<'_> {
     fn run<D: Decay<A>, const A: usize, const K: usize>(self, decay: D) -> Self::Output {
         let work = self.plan.summation(decay, self.columns);
         work.read_lattices(self.sums);
-        work.add_direct::<A>(self.sums, self.progress)
+        work.add_direct(self.sums, self.progress)
     }
 }
 
@@ -103,6 +94,6 @@ impl WithDecay for Repair<'_> {
     type Output = ();
 
     fn run<D: Decay<A>, const A: usize, const K: usize>(self, decay: D) {
-        self.plan.summation(decay, self.columns).repair::<A>(self.missed, self.sums);
+        self.plan.summation(decay, self.columns).repair(self.missed, self.sums);
     }
 }

@@ -1,6 +1,6 @@
 //! How much memory sums take besides the scene: counted from the blocks of the lattices before their nodes exist.
 
-use super::groups::Groups;
+use super::group::Groups;
 use super::sphere::BYTES_OF_PLACE;
 use crate::error::Error;
 use crate::scene::RowCounts;
@@ -15,7 +15,7 @@ const AT_TARGET: u64 = 16;
 const USUAL_CHARTS: f64 = 1.2;
 
 /// Bytes that sums over this many rows usually take besides the scene, before their places are known.
-pub(super) fn usual_need(rows: &RowCounts, metric: Metric) -> u64 {
+pub(in crate::engine) fn usual_need(rows: &RowCounts, metric: Metric) -> u64 {
     let charts = if metric == Metric::Sphere { (rows.targets + rows.sources) * BYTES_OF_PLACE } else { 0 };
     rows.sources * TREES + rows.targets * AT_TARGET + (USUAL_CHARTS * charts as f64) as u64
 }
@@ -32,7 +32,7 @@ pub(super) struct MemoryNeed {
 impl MemoryNeed {
     /// Groups are worked on one after the other, so that the largest lattice counts; laid places stay.
     pub(super) fn of(groups: &Groups, sources: usize, targets: usize) -> Self {
-        let dense = groups.kept().iter().filter_map(|(_, split)| split.dense.as_ref());
+        let dense = groups.large.iter().filter_map(|(_, split)| split.dense.as_ref());
         let mut need = Self { fixed: sources as u64 * TREES + targets as u64 * AT_TARGET, column: 0 };
         for dense in dense {
             need.fixed += dense.laid.bytes_kept();

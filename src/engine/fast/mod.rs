@@ -15,7 +15,7 @@
 //! that miss the tolerance by this bound are summed again, directly, over all sources within the radius that surely keeps it.
 //!
 //! Order of files: [`direct`]; [`lattice`], the trait, and [`plane`], [`sphere`], [`globe`], its three implementations; [`any_lattice`], the one
-//! place that chooses among them. In memory: [`savings`], [`laid`], [`group`], [`groups`], [`memory`], [`slots`], [`summation`], [`engine`].
+//! place that chooses among them. In memory: [`savings`], [`laid`], [`group`], [`memory`], [`slots`], [`summation`], [`engine`].
 //! Streamed: [`plan`] and [`moments`].
 
 mod any_lattice;
@@ -23,7 +23,6 @@ mod direct;
 mod engine;
 mod globe;
 mod group;
-mod groups;
 mod laid;
 mod lattice;
 mod memory;
@@ -39,5 +38,6 @@ mod tests;
 
 pub use self::engine::Fast;
 pub(crate) use self::lattice::{CountedCube, CountedRows, MOST_PARTS};
+pub(in crate::engine) use self::memory::usual_need;
 pub(crate) use self::moments::{NodeField, NodeMoments};
 pub(crate) use self::plan::LatticePlan;

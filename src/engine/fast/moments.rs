@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lattice::{BlockKey, LaidPlaces, LastBlocks, Lattice, NodeBlocks, Points, add_compensated, positions};
 use super::plan::LatticePlan;
-use crate::engine::sums::Sums;
+use crate::engine::plan::Sums;
 use crate::scene::Scene;
 
 /// A sheet of a lattice: the number of its group and its own.

@@ -1,7 +1,7 @@
 //! Pieces of the sums, each written by one task.
 
 use super::direct::{TargetSums, log2_below};
-use crate::engine::sums::Sums;
+use crate::engine::plan::Sums;
 
 /// What the sums leave of the tolerance for the rounding of averages, which joins their bound afterwards: two roundings for each of
 /// shift, division, product and sum.

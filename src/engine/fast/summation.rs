@@ -6,17 +6,15 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::direct::{DirectSums, Scratch, TargetSums};
-use super::group::{DenseSources, GroupPlan};
-use super::groups::Groups;
+use super::group::{DenseSources, GroupPlan, Groups};
 use super::slots::Slot;
-use crate::engine::plan::Progress;
+use crate::engine::plan::{Progress, Sums};
 use crate::engine::rounding::too_small;
-use crate::engine::sums::Sums;
 use crate::kernel::Decay;
 use crate::scene::{NOWHERE, Own, Scene};
 
 /// One summation over a scene.
-pub(super) struct Summation<'a, D> {
+pub(super) struct Summation<'a, D, const A: usize> {
     pub(super) scene: &'a Scene,
     pub(super) groups: &'a Groups,
     pub(super) tolerance: f64,
@@ -38,15 +36,15 @@ const SHARE_OF_A_BOX: f64 = 1.0 / 16.0;
 /// The same for rows where it did not. Chosen, not measured.
 const SMALL_SHARE: f64 = 1.0 / 1024.0;
 
-impl<D: Copy + Sync> Summation<'_, D> {
+impl<D: Decay<A>, const A: usize> Summation<'_, D, A> {
     fn slots<'s>(&self, sums: &'s mut Sums, lengths: impl Iterator<Item = usize>) -> Vec<Slot<'s>> {
-        sums.slots(lengths, self.scene.beside, too_small(self.groups.largest_weight()))
+        sums.slots(lengths, self.scene.beside, too_small(self.groups.largest_weight))
     }
 
     /// Writes the sums over dense blocks.
     pub(super) fn read_lattices(&self, sums: &mut Sums) {
         let layout = &*self.scene.layout;
-        for (group, split) in self.groups.kept() {
+        for (group, split) in &self.groups.large {
             let Some(dense) = &split.dense else { continue };
             // Targets that no sheet owns have the error of a mass of zero.
             sums.error[layout.targets.groups[*group].clone()].fill(dense.bound.error(0.0));
@@ -89,10 +87,7 @@ impl<D: Copy + Sync> Summation<'_, D> {
     }
 
     /// Adds direct sums to those of lattices; gives the targets that miss the tolerance, with their group.
-    pub(super) fn add_direct<const A: usize>(&self, sums: &mut Sums, progress: &dyn Progress) -> Vec<(usize, u32)>
-    where
-        D: Decay<A>,
-    {
+    pub(super) fn add_direct(&self, sums: &mut Sums, progress: &dyn Progress) -> Vec<(usize, u32)> {
         let end = self.scene.layout.targets.len();
         // Small groups share a task.
         let tasks: Vec<Range<usize>> = (0..end).step_by(TASK).map(|start| start..end.min(start + TASK)).collect();
@@ -102,7 +97,7 @@ impl<D: Copy + Sync> Summation<'_, D> {
             .zip(slots)
             .map(|(targets, slot)| {
                 let count = targets.len() as u64;
-                let missed = self.add_direct_to::<A>(targets, slot);
+                let missed = self.add_direct_to(targets, slot);
                 progress.advance(count);
                 missed
             })
@@ -111,30 +106,24 @@ impl<D: Copy + Sync> Summation<'_, D> {
     }
 
     /// The same for consecutive targets, group by group.
-    fn add_direct_to<const A: usize>(&self, targets: Range<usize>, mut slot: Slot) -> Vec<(usize, u32)>
-    where
-        D: Decay<A>,
-    {
+    fn add_direct_to(&self, targets: Range<usize>, mut slot: Slot) -> Vec<(usize, u32)> {
         let (mut missed, mut scratch) = (Vec::new(), Scratch::new(self.columns.len()));
         for (group, places) in self.scene.layout.targets.groups_within(targets.clone()) {
-            let misses = self.add_direct_in::<A>(group, places, targets.start, &mut slot, &mut scratch);
+            let misses = self.add_direct_in(group, places, targets.start, &mut slot, &mut scratch);
             missed.extend(misses.into_iter().map(|place| (group, place)));
         }
         missed
     }
 
     /// The same for consecutive targets of one group; the slot begins at the target `first`.
-    fn add_direct_in<const A: usize>(
+    fn add_direct_in(
         &self,
         group: usize,
         targets: Range<usize>,
         first: usize,
         slot: &mut Slot,
         scratch: &mut Scratch,
-    ) -> Vec<u32>
-    where
-        D: Decay<A>,
-    {
+    ) -> Vec<u32> {
         let mut made = None;
         let split = self.groups.of(self.scene, group, &mut made);
         let places: Vec<u32> = (targets.start as u32..targets.end as u32).collect();
@@ -147,12 +136,12 @@ impl<D: Copy + Sync> Summation<'_, D> {
         let stride = self.columns.len() + 1;
         let (mut missed, mut found) = (Vec::new(), Vec::new());
         for team in direct.teams(&places) {
-            direct.quick::<A>(tree, team, SHARE_OF_A_BOX, slot.from(first), scratch, &mut found);
+            direct.quick(tree, team, SHARE_OF_A_BOX, slot.from(first), scratch, &mut found);
             for (place, found) in team.chunks(1).zip(found.chunks_exact_mut(stride)) {
                 let at = place[0] as usize - first;
                 if !slot.suffices(at, found, self.tolerance) {
                     let mut finer = Vec::new();
-                    direct.quick::<A>(tree, place, SMALL_SHARE, slot.from(first), scratch, &mut finer);
+                    direct.quick(tree, place, SMALL_SHARE, slot.from(first), scratch, &mut finer);
                     found.copy_from_slice(&finer);
                     if !slot.suffices(at, found, self.tolerance) {
                         missed.push(place[0]);
@@ -164,7 +153,7 @@ impl<D: Copy + Sync> Summation<'_, D> {
         missed
     }
 
-    fn direct<'a>(&'a self, split: &'a GroupPlan) -> DirectSums<'a, D> {
+    fn direct<'a>(&'a self, split: &'a GroupPlan) -> DirectSums<'a, D, A> {
         DirectSums {
             decay: self.decay,
             scene: self.scene,
@@ -176,28 +165,22 @@ impl<D: Copy + Sync> Summation<'_, D> {
     }
 
     /// Sums again the targets that missed the tolerance.
-    pub(super) fn repair<const A: usize>(&self, missed: &[(usize, u32)], sums: &mut Sums)
-    where
-        D: Decay<A>,
-    {
+    pub(super) fn repair(&self, missed: &[(usize, u32)], sums: &mut Sums) {
         for missed in missed.chunks(MOST_REPAIRED) {
-            let of_group = |rows: &[(usize, u32)]| self.repaired::<A>(rows);
+            let of_group = |rows: &[(usize, u32)]| self.repaired(rows);
             let repaired: Vec<Vec<TargetSums>> = missed.par_chunk_by(|a, b| a.0 == b.0).map(of_group).collect();
             repaired.iter().flatten().for_each(|target| target.write(sums));
         }
     }
 
     /// The sums of targets of one group that missed the tolerance.
-    fn repaired<const A: usize>(&self, missed: &[(usize, u32)]) -> Vec<TargetSums>
-    where
-        D: Decay<A>,
-    {
+    fn repaired(&self, missed: &[(usize, u32)]) -> Vec<TargetSums> {
         let mut made = None;
         let direct = self.direct(self.groups.of(self.scene, missed[0].0, &mut made));
         let places: Vec<u32> = missed.iter().map(|row| row.1).collect();
         let sure = |teams: &[&[u32]]| -> Vec<TargetSums> {
             let mut scratch = Scratch::new(self.columns.len());
-            teams.iter().flat_map(|team| direct.sure::<A>(team, &mut scratch)).collect()
+            teams.iter().flat_map(|team| direct.sure(team, &mut scratch)).collect()
         };
         direct.teams(&places).par_chunks(4).flat_map_iter(sure).collect()
     }

@@ -38,7 +38,7 @@ fn few_between(home: &[u32], first: u32, last: u32) -> bool {
 }
 
 /// What direct sums over one group need.
-pub(crate) struct DirectSums<'a, D> {
+pub(crate) struct DirectSums<'a, D, const A: usize> {
     pub(crate) decay: D,
     pub(crate) scene: &'a Scene,
     pub(crate) tolerance: f64,
@@ -78,12 +78,9 @@ impl Scratch {
     }
 }
 
-impl<D> DirectSums<'_, D> {
+impl<D: Decay<A>, const A: usize> DirectSums<'_, D, A> {
     /// Cuts targets into teams of neighbours.
-    pub(crate) fn teams<'p, const A: usize>(&self, places: &'p [u32]) -> Vec<&'p [u32]>
-    where
-        D: Decay<A>,
-    {
+    pub(crate) fn teams<'p>(&self, places: &'p [u32]) -> Vec<&'p [u32]> {
         let typical = (self.weight.max(1.0) / self.tolerance).log2();
         let across = TEAM_PER_REACH * self.decay.squared_reach(typical).sqrt();
         let layout = &self.scene.layout;
@@ -107,7 +104,7 @@ impl<D> DirectSums<'_, D> {
     ///
     /// `share` is the part of the tolerance that one box may use up when it is left out; `known` gives the logarithm
     /// of another lower bound of the D of a target.
-    pub(crate) fn quick<const A: usize>(
+    pub(crate) fn quick(
         &self,
         tree: &Tree,
         team: &[u32],
@@ -115,15 +112,13 @@ impl<D> DirectSums<'_, D> {
         known: impl Fn(u32) -> f64,
         scratch: &mut Scratch,
         found: &mut Vec<f64>,
-    ) where
-        D: Decay<A>,
-    {
-        self.find_floors::<A>(team, known, scratch);
+    ) {
+        self.find_floors(team, known, scratch);
         let least = scratch.floors.iter().map(|floor| floor.log_mass).fold(f64::INFINITY, f64::min);
         let share = (self.tolerance * share).log2();
         let omission = Omission { little: least + share, farthest: f64::INFINITY };
         scratch.near.clear();
-        let left_out = tree.walk::<D, A>(self.decay, &self.bounds(team), omission, &mut scratch.near);
+        let left_out = tree.walk(self.decay, &self.bounds(team), omission, &mut scratch.near);
         let targets: Vec<DirectTarget<A>> = team
             .iter()
             .zip(&scratch.floors)
@@ -136,11 +131,8 @@ impl<D> DirectSums<'_, D> {
     }
 
     /// Sums over all sources that surely keep the tolerance.
-    pub(crate) fn sure<const A: usize>(&self, team: &[u32], scratch: &mut Scratch) -> Vec<TargetSums>
-    where
-        D: Decay<A>,
-    {
-        self.find_floors::<A>(team, |_| f64::NEG_INFINITY, scratch);
+    pub(crate) fn sure(&self, team: &[u32], scratch: &mut Scratch) -> Vec<TargetSums> {
+        self.find_floors(team, |_| f64::NEG_INFINITY, scratch);
         // One more than needed, so that what is left out uses up at most half of the tolerance.
         let beyond = self.weight.log2() - self.tolerance.log2() + 1.0;
         // The nearest source always counts, even where decays are so large that rounding hides small differences.
@@ -148,7 +140,7 @@ impl<D> DirectSums<'_, D> {
         let farthest = scratch.floors.iter().map(reach).fold(0.0, f64::max);
         let omission = Omission { little: f64::NEG_INFINITY, farthest };
         scratch.near.clear();
-        self.tree.walk::<D, A>(self.decay, &self.bounds(team), omission, &mut scratch.near);
+        self.tree.walk(self.decay, &self.bounds(team), omission, &mut scratch.near);
         let too_small = LOG_TOO_SMALL + self.weight.max(1.0).log2();
         let shift = |floor: &MassFloor| if floor.log_mass < too_small { floor.decay.floor() } else { 0.0 };
         let targets: Vec<DirectTarget<A>> = team
@@ -170,16 +162,13 @@ impl<D> DirectSums<'_, D> {
         sums
     }
 
-    fn target<const A: usize>(&self, place: u32, little: f64, shift: f64) -> DirectTarget<A> {
+    fn target(&self, place: u32, little: f64, shift: f64) -> DirectTarget<A> {
         let coordinates = self.scene.layout.targets.place(place as usize);
         DirectTarget { place: coordinates, left_out: self.left_out(place), little, shift }
     }
 
     /// Sums over the leaves in `scratch`: for each target its sums, and the error of leaves that were left out and of rounding.
-    fn sum<const A: usize>(&self, targets: &[DirectTarget<A>], scratch: &mut Scratch, found: &mut Vec<f64>)
-    where
-        D: Decay<A>,
-    {
+    fn sum(&self, targets: &[DirectTarget<A>], scratch: &mut Scratch, found: &mut Vec<f64>) {
         found.clear();
         let pass = LeafPass {
             decay: self.decay,
@@ -201,20 +190,14 @@ impl<D> DirectSums<'_, D> {
         }
     }
 
-    fn find_floors<const A: usize>(&self, team: &[u32], known: impl Fn(u32) -> f64, scratch: &mut Scratch)
-    where
-        D: Decay<A>,
-    {
+    fn find_floors(&self, team: &[u32], known: impl Fn(u32) -> f64, scratch: &mut Scratch) {
         scratch.floors.clear();
-        scratch.floors.extend(team.iter().map(|&place| self.floor::<A>(place, known(place))));
+        scratch.floors.extend(team.iter().map(|&place| self.floor(place, known(place))));
     }
 
     /// From the source at the place of the target, or else from what is known, or else from the nearest source. Without any source the sum
     /// is zero and every box may be left out.
-    fn floor<const A: usize>(&self, place: u32, known: f64) -> MassFloor
-    where
-        D: Decay<A>,
-    {
+    fn floor(&self, place: u32, known: f64) -> MassFloor {
         let layout = &self.scene.layout;
         let from =
             |decay: f64, source: usize| MassFloor { decay, log_mass: log2_below(self.scene.mass[source]) - decay };
