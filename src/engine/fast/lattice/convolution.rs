@@ -6,13 +6,52 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::blocks::Route;
+use super::terms::Terms;
 use super::window::Window;
 use crate::kernel::fma;
 use crate::scene::NOWHERE;
 use crate::simd::arch;
 
+/// Least number of blocks of a task. Chosen, not measured.
+const BLOCKS_AT_ONCE: usize = 16;
+
+/// Nodes → nodes with the Gaussians of some terms: block after block, set by set, all columns.
+pub(super) fn convolve(window: &Window, terms: &Terms, route: &Route, spread: Vec<f64>, columns: usize) -> Vec<f64> {
+    let mut convolution = Convolution { window, route, columns, passes: vec![Vec::new(); window.dimensions] };
+    if let Some(variance) = terms.single() {
+        return convolution.once(variance, spread);
+    }
+    let (sets, numbers) = (terms.sets, convolution.numbers());
+    let mut total = vec![0.0; route.last().len() * sets * numbers];
+    for part in &terms.parts {
+        for (set, weights) in part.weights.chunks_exact(sets).enumerate() {
+            let found = convolution.run(part.variance, &spread, sets * numbers, set * numbers);
+            let blocks = total.par_chunks_exact_mut(sets * numbers).zip(found.par_chunks_exact(numbers));
+            blocks.with_min_len(BLOCKS_AT_ONCE).for_each(|(total, found)| {
+                for (total, weight) in total.chunks_exact_mut(numbers).zip(weights) {
+                    total.iter_mut().zip(found).for_each(|(total, value)| *total += weight * value);
+                }
+            });
+        }
+    }
+    total
+}
+
+/// Bytes of nodes before, between and after the passes, for each column.
+pub(super) fn bytes_of_nodes(window: &Window, terms: &Terms, route: &Route) -> u64 {
+    let blocks: Vec<u64> = route.stages.iter().map(|stage| stage.len() as u64).collect();
+    let (sets, last) = (terms.sets as u64, blocks.len() - 1);
+    let at_once = if terms.single().is_some() {
+        // Nodes are freed after the pass that read them.
+        blocks.windows(2).map(|pair| pair[0] + pair[1]).max().unwrap_or(0)
+    } else {
+        sets * (blocks[0] + blocks[last]) + blocks[1..].iter().sum::<u64>()
+    };
+    8 * at_once * window.nodes_per_block() as u64
+}
+
 /// Convolutions with middle Gaussians, axis after axis, of some columns at a time.
-pub(crate) struct Convolution<'a> {
+struct Convolution<'a> {
     window: &'a Window,
     route: &'a Route,
     columns: usize,
@@ -20,25 +59,22 @@ pub(crate) struct Convolution<'a> {
     passes: Vec<Vec<f64>>,
 }
 
-impl<'a> Convolution<'a> {
-    pub(crate) fn new(window: &'a Window, route: &'a Route, columns: usize) -> Self {
-        Self { window, route, columns, passes: vec![Vec::new(); window.dimensions] }
-    }
-
+impl Convolution<'_> {
     /// Numbers in one block.
     fn numbers(&self) -> usize {
         self.columns * self.window.nodes_per_block()
     }
 
-    /// Convolves some columns of the first blocks, which have `stride` numbers each, with the Gaussian of one variance.
-    pub(crate) fn run(&mut self, variance: f64, from: &[f64], stride: usize, first_column: usize) -> &[f64] {
+    /// Convolves the columns that start at a number of each of the first blocks, which have `stride` numbers, with the Gaussian of one
+    /// variance.
+    fn run(&mut self, variance: f64, from: &[f64], stride: usize, start: usize) -> &[f64] {
         let matrices = MiddleMatrix::all(self.window, variance);
         let mut passes = std::mem::take(&mut self.passes);
         for pass in 0..passes.len() {
             let (before, after) = passes.split_at_mut(pass);
             let before = match before.last() {
                 Some(before) => PassInput { values: before, stride: self.numbers(), start: 0 },
-                None => PassInput { values: from, stride, start: first_column * self.window.nodes_per_block() },
+                None => PassInput { values: from, stride, start },
             };
             self.pass(pass, &matrices, before, &mut after[0]);
         }
@@ -47,7 +83,7 @@ impl<'a> Convolution<'a> {
     }
 
     /// Convolves all columns of the first blocks. Each pass frees what it has read, so that the next one reuses the memory.
-    pub(crate) fn once(self, variance: f64, mut values: Vec<f64>) -> Vec<f64> {
+    fn once(self, variance: f64, mut values: Vec<f64>) -> Vec<f64> {
         let matrices = MiddleMatrix::all(self.window, variance);
         for pass in 0..self.window.dimensions {
             let mut after = Vec::new();
@@ -81,9 +117,6 @@ struct PassInput<'a> {
     stride: usize,
     start: usize,
 }
-
-/// Least number of blocks of a task. Chosen, not measured.
-const BLOCKS_AT_ONCE: usize = 16;
 
 /// The middle Gaussian from the nodes of one block to those of another.
 struct MiddleMatrix {

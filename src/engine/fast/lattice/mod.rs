@@ -6,7 +6,7 @@
 //! [`steps`] has the trait [`Lattice`] that the plane, the sphere and the globe implement; [`windowed`] implements its steps for the first two.
 //!
 //! Order of files: [`window`], [`terms`]; [`blocks`], [`block_grid`], [`counted`], [`bound`], [`accuracy`]; [`steps`]; [`shape`], [`window_table`],
-//! [`taps`], [`convolution`]; [`transfer`]; [`windowed`].
+//! [`taps`], [`convolution`]; [`windowed`].
 
 mod accuracy;
 mod block_grid;
@@ -18,7 +18,6 @@ mod shape;
 mod steps;
 mod taps;
 mod terms;
-mod transfer;
 mod window;
 mod window_table;
 mod windowed;
@@ -31,6 +30,5 @@ pub(crate) use self::counted::{CountedCube, CountedRows, LatticeCost, MOST_PARTS
 pub(crate) use self::steps::{LaidPlaces, LastBlocks, Lattice, NodeBlocks, Points, Sheets, add_compensated};
 pub(crate) use self::taps::{LoadPoints, PointLanes, Taps};
 pub(crate) use self::terms::{GaussianPart, Terms};
-pub(crate) use self::transfer::{Reads, Spreads};
 pub(crate) use self::window::{Load, POINTS_PER_VOLUME, Window, WindowDemand};
 pub(crate) use self::windowed::Windowed;

@@ -47,14 +47,17 @@ impl Shape {
         self.taps[1].div_ceil(ROWS)
     }
 
-    /// Rows of the last axis that belong to one block: where they are in the block and in the surroundings.
-    pub(crate) fn rows(&self, nodes: usize, dimensions: usize, step: BlockKey) -> impl Iterator<Item = (usize, usize)> {
-        let extent = self.extent;
-        let count = move |axis: usize| if axis < 3 - dimensions { 1 } else { nodes };
-        (0..count(0)).flat_map(move |a| {
-            (0..count(1)).map(move |b| {
+    /// Rows of the last axis that belong to the block so many blocks on, column after column: where they are in the block and in the
+    /// surroundings.
+    pub(crate) fn rows(&self, window: &Window, columns: usize, step: BlockKey) -> impl Iterator<Item = (usize, usize)> {
+        let (nodes, of_block, extent, around) = (window.nodes, window.nodes_per_block(), self.extent, self.len());
+        let [planes, lines] = [0, 1].map(|axis| if axis < 3 - window.dimensions { 1 } else { nodes });
+        let of_column = (0..planes).flat_map(move |a| (0..lines).map(move |b| (a, b)));
+        (0..columns).flat_map(move |column| {
+            of_column.clone().map(move |(a, b)| {
                 let (x, y) = (step[0] as usize * nodes + a, step[1] as usize * nodes + b);
-                ((a * count(1) + b) * nodes, (x * extent[1] + y) * extent[2] + step[2] as usize * nodes)
+                let in_surroundings = (x * extent[1] + y) * extent[2] + step[2] as usize * nodes;
+                (column * of_block + (a * lines + b) * nodes, column * around + in_surroundings)
             })
         })
     }

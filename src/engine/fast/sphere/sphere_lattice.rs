@@ -15,9 +15,9 @@ use super::design::{ChartDemand, ChartDesign};
 use super::known::{KnownPlaces, sorted_centres};
 use super::places::lay_out;
 use super::reach::SourceReach;
-use super::windows::ChartWindows;
+use super::windows;
 use crate::engine::fast::lattice::{
-    BlockGrid, BlockKey, BlockRun, Bound, CountedRows, LaidPlaces, Points, Sheets, Terms, Window, Windowed,
+    BlockGrid, BlockKey, BlockRun, Bound, CountedRows, LaidPlaces, Points, Sheets, Taps, Terms, Window, Windowed,
 };
 use crate::scene::Cloud;
 
@@ -170,8 +170,6 @@ impl Sheets for SphereLattice {
 }
 
 impl Windowed for SphereLattice {
-    type Windows<'a> = ChartWindows<'a>;
-
     fn window(&self) -> &Window {
         &self.design.window
     }
@@ -180,8 +178,12 @@ impl Windowed for SphereLattice {
         &self.design.expansion.terms
     }
 
-    fn windows<'a>(&'a self, points: &Points<'a>) -> ChartWindows<'a> {
-        ChartWindows { grid: &self.design.grid, laid: points.laid, columns: points.columns }
+    fn spread_run(&self, taps: &Taps, sources: &Points, run: &BlockRun, nodes: &mut [f64]) {
+        windows::spread(&self.design.grid, taps, sources, run, nodes);
+    }
+
+    fn read_run(&self, taps: &Taps, targets: &Points, run: &BlockRun, nodes: &[f64], values: &mut [f64]) {
+        windows::read(&self.design.grid, taps, targets, run, nodes, values);
     }
 
     /// About: as if all rows were at the centres of their cubes.
