@@ -4,7 +4,7 @@ use std::ops::{Deref, Range};
 
 use serde::{Deserialize, Serialize};
 
-use super::globe::{GlobeLattice, PatchProblem};
+use super::globe::GlobeLattice;
 use super::lattice::{Accuracy, BlockGrid, Lattice, Load, POINTS_PER_VOLUME};
 use super::plane::PlaneLattice;
 use super::sphere::{ChartDemand, ChartProblem, KnownPlaces, SphereLattice};
@@ -55,25 +55,15 @@ impl LatticeProblem<'_> {
     /// where σ is too wide for charts.
     pub(super) fn on_sphere(&self, cells: BlockGrid, in_cell: f64) -> Option<AnyLattice> {
         let density = in_cell * (self.accuracy.sigma / cells.side).powi(2) / POINTS_PER_VOLUME;
+        let sources = KnownPlaces::exactly(&self.layout.sources, self.sources.clone());
+        let targets = KnownPlaces::exactly(&self.layout.targets, self.targets.clone());
         let charts = ChartDemand::new(&self.accuracy, density).and_then(|demand| {
             let smallest = LEAST_HALOS * demand.halo();
-            let sources = KnownPlaces::exactly(&self.layout.sources, self.sources.clone());
-            let targets = KnownPlaces::exactly(&self.layout.targets, self.targets.clone());
-            SphereLattice::design(&ChartProblem { demand, sources, targets, cells, smallest })
+            SphereLattice::design(&ChartProblem { demand, sources: &sources, targets: &targets, cells, smallest })
         });
-        charts
-            .map(|lattice| AnyLattice::Sphere(Box::new(lattice)))
-            .or_else(|| self.patches().design().map(AnyLattice::Globe))
-    }
-
-    fn patches(&self) -> PatchProblem<'_> {
-        PatchProblem {
-            layout: self.layout,
-            sources: self.sources.clone(),
-            targets: self.targets.clone(),
-            sigma: self.accuracy.sigma,
-            tolerance: self.tolerance,
-        }
+        charts.map(|lattice| AnyLattice::Sphere(Box::new(lattice))).or_else(|| {
+            GlobeLattice::design(&sources, &targets, self.accuracy.sigma, self.tolerance).map(AnyLattice::Globe)
+        })
     }
 }
 

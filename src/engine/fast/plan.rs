@@ -54,7 +54,8 @@ impl LatticePlan {
         let [all, targets] = [false, true].map(|only_targets| sorted_centres(counted, only_targets, curve));
         let [sources, targets] = [&all, &targets].map(|centres| KnownPlaces::in_cubes(centres, counted.side));
         let cells = accuracy.cells(curve)?;
-        let lattice = SphereLattice::design(&ChartProblem { demand, sources, targets, cells, smallest })?;
+        let lattice =
+            SphereLattice::design(&ChartProblem { demand, sources: &sources, targets: &targets, cells, smallest })?;
         Some(Self { bound: bound(&lattice, counted), curve, lattice: AnyLattice::Sphere(Box::new(lattice)) })
     }
 

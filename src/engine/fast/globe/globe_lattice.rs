@@ -1,63 +1,47 @@
-//! The steps of the lattice of the globe, and its choice for places that are known.
+//! The lattice of the globe: places in the patches that they are in, and the three steps.
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
+use super::bands::{PatchKey, PatchPosition, angles};
+use super::nodes::{read_patch, spread_to_patch};
 use super::patches::GlobeLattice;
-use super::places::{self, lay_out, patches, pieces};
-use super::squares::SquareCounts;
 use crate::engine::fast::lattice::{
     BlockKey, BlockRun, Bound, CountedRows, LaidPlaces, LastBlocks, Lattice, LatticeCost, NodeBlocks, Points, Route,
     Sheets, add_compensated,
 };
-use crate::engine::fast::sphere::{KnownPlaces, angle};
-use crate::scene::{Cloud, Layout};
+use crate::scene::Cloud;
+use crate::space::compensated;
 
+/// Places of a patch that one task works on. Chosen, not measured.
+const PIECE: usize = 1 << 12;
 /// Bytes of a place in a patch: where it is, which it is, its rank, and the first two once more while it is sorted.
 const BYTES_OF_PLACE: u64 = 72;
-
-/// Known sources and targets on the sphere.
-pub(crate) struct PatchProblem<'a> {
-    pub(crate) layout: &'a Layout,
-    pub(crate) sources: Range<usize>,
-    pub(crate) targets: Range<usize>,
-    /// σ in radians.
-    pub(crate) sigma: f64,
-    pub(crate) tolerance: f64,
-}
-
-impl PatchProblem<'_> {
-    /// The cheapest patches, if they are cheaper than direct sums.
-    pub(crate) fn design(&self) -> Option<GlobeLattice> {
-        self.squares().cheapest(self.sigma, self.tolerance)
-    }
-
-    fn squares(&self) -> SquareCounts {
-        let sources = KnownPlaces::exactly(&self.layout.sources, self.sources.clone());
-        let targets = KnownPlaces::exactly(&self.layout.targets, self.targets.clone());
-        SquareCounts::of([&sources, &targets], longest_arc(&sources, &targets))
-    }
-}
-
-/// No arc between a source and a target is longer.
-fn longest_arc(sources: &KnownPlaces, targets: &KnownPlaces) -> f64 {
-    let (source, target) = (sources.cap(), targets.cap());
-    let squared: f64 = (0..3).map(|k| (source.centre[k] - target.centre[k]).powi(2)).sum();
-    angle(squared) + source.radius + target.radius
-}
 
 impl Sheets for GlobeLattice {
     fn runs(&self, _: &Cloud, places: Range<usize>) -> Vec<BlockRun> {
         vec![BlockRun { key: [0; 3], places }]
     }
 
-    fn sources(&self, _: usize, cloud: &Cloud, runs: &[BlockRun]) -> LaidPlaces {
+    fn sources(&self, sheet: usize, cloud: &Cloud, runs: &[BlockRun]) -> LaidPlaces {
         let (start, end) =
             (runs.first().map_or(0, |run| run.places.start), runs.last().map_or(0, |run| run.places.end));
-        lay_out(&self.bands, cloud, start..end)
+        self.targets(sheet, cloud, start..end)
     }
 
+    /// Patch by patch.
     fn targets(&self, _: usize, cloud: &Cloud, places: Range<usize>) -> LaidPlaces {
-        lay_out(&self.bands, cloud, places)
+        let locate = |place: usize| (self.bands.spot(angles(cloud, place)), place as u32);
+        let mut located: Vec<(PatchPosition, u32)> = places.into_par_iter().with_min_len(PIECE).map(locate).collect();
+        located.par_sort_unstable_by_key(|(spot, place)| (spot.key, *place));
+        let runs = located.chunk_by(|a, b| a.0.key == b.0.key).scan(0, |end, patch| {
+            let start = std::mem::replace(end, *end + patch.len());
+            let (band, patch) = patch[0].0.key;
+            Some(BlockRun { key: [0, i64::from(band), i64::from(patch)], places: start..*end })
+        });
+        let positions = [0, 1].map(|k| located.iter().map(|(spot, _)| spot.within[k]).collect());
+        LaidPlaces { runs: runs.collect(), places: located.iter().map(|(_, place)| *place).collect(), positions }
     }
 
     fn bound(&self, _: usize, weight: f64) -> Bound {
@@ -88,8 +72,17 @@ impl Lattice for GlobeLattice {
     }
 
     fn spread(&self, sources: &Points, nodes: &NodeBlocks) {
-        for (run, found) in sources.laid.runs.iter().zip(places::spread(self, sources)) {
-            nodes.change(&run.key, |block| add_compensated(block, &found));
+        let pieces: Vec<(usize, Vec<f64>)> = pieces(sources.laid)
+            .into_par_iter()
+            .map(|(patch, places)| {
+                let amounts = amounts(sources, &places);
+                (patch, spread_to_patch(&self.chebyshev, positions(sources.laid, places), &amounts))
+            })
+            .collect();
+        for pieces in pieces.chunk_by(|a, b| a.0 == b.0) {
+            let numbers = 0..pieces[0].1.len();
+            let sums: Vec<f64> = numbers.map(|at| compensated(pieces.iter().map(|(_, sums)| sums[at]))).collect();
+            nodes.change(&sources.laid.runs[pieces[0].0].key, |block| add_compensated(block, &sums));
         }
     }
 
@@ -108,7 +101,19 @@ impl Lattice for GlobeLattice {
     }
 
     fn read(&self, targets: &Points, nodes: &LastBlocks) -> Vec<f64> {
-        places::read(self, targets, nodes)
+        let columns = targets.columns.len();
+        let mut sums = vec![0.0; targets.laid.len() * columns];
+        let mut rest = sums.as_mut_slice();
+        let pieces = pieces(targets.laid).into_iter().map(|(patch, places)| {
+            let out = rest.split_off_mut(..places.len() * columns).unwrap_or_default();
+            (patch, places, out)
+        });
+        pieces.collect::<Vec<_>>().into_par_iter().for_each(|(patch, places, out)| {
+            if let Some(nodes) = nodes.get(&targets.laid.runs[patch].key, columns * self.nodes_of_a_patch()) {
+                read_patch(&self.chebyshev, positions(targets.laid, places), nodes, out);
+            }
+        });
+        sums
     }
 
     /// Nodes of sources by pieces, with their rounding errors, and in columns; nodes of targets by tiles and in one piece.
@@ -122,12 +127,38 @@ impl Lattice for GlobeLattice {
     }
 }
 
+/// Blocks of the lattice as patches.
+fn patches(blocks: &[BlockKey]) -> Vec<PatchKey> {
+    blocks.iter().map(|[_, band, patch]| (*band as u32, *patch as u32)).collect()
+}
+
+/// The patches in pieces, each the work of a task: the number of the patch and the places.
+fn pieces(laid: &LaidPlaces) -> Vec<(usize, Range<usize>)> {
+    let runs = laid.runs.iter().map(|run| run.places.clone()).enumerate();
+    runs.flat_map(|(number, Range { start, end })| {
+        (start..end).step_by(PIECE).map(move |start| (number, start..end.min(start + PIECE)))
+    })
+    .collect()
+}
+
+/// The columns of some sources, in the order in which they are laid.
+fn amounts(sources: &Points, places: &Range<usize>) -> Vec<Vec<f64>> {
+    let order = &sources.laid.places[places.clone()];
+    sources.columns.iter().map(|column| order.iter().map(|place| column[*place as usize]).collect()).collect()
+}
+
+fn positions(laid: &LaidPlaces, places: Range<usize>) -> [&[f64]; 2] {
+    [0, 1].map(|k: usize| &laid.positions[k][places.clone()])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::fast::lattice::positions;
+    use crate::engine::fast::globe::squares::SquareCounts;
+    use crate::engine::fast::lattice;
+    use crate::engine::fast::sphere::KnownPlaces;
     use crate::points::Places;
-    use crate::scene::{Own, Scene};
+    use crate::scene::{Layout, Own, Scene};
     use crate::space::{EARTH_RADIUS, Sigma};
 
     const ROWS: usize = 300;
@@ -160,8 +191,8 @@ mod tests {
     /// The largest error of the mass next to what was allowed for, over all meshes with few nodes.
     fn worst(scene: &Scene, sigma: f64, tolerance: f64) -> Option<f64> {
         let layout = &*scene.layout;
-        let task = PatchProblem { layout, sources: 0..ROWS, targets: 0..ROWS, sigma, tolerance };
-        let squares = task.squares();
+        let [sources, targets] = [&layout.sources, &layout.targets].map(|cloud| KnownPlaces::exactly(cloud, 0..ROWS));
+        let squares = SquareCounts::of([&sources, &targets]);
         let patches =
             |globe: &GlobeLattice| globe.sources(0, &layout.sources, &globe.runs(&layout.sources, 0..ROWS)).runs.len();
         let few =
@@ -181,7 +212,7 @@ mod tests {
         let sources = globe.sources(0, cloud, &globe.runs(cloud, 0..ROWS));
         let targets = globe.targets(0, &layout.targets, 0..ROWS);
         let route = globe.route(&sources.keys(), &targets.keys());
-        let (first, last) = (positions(&route.stages[0]), positions(route.last()));
+        let (first, last) = (lattice::positions(&route.stages[0]), lattice::positions(route.last()));
         let mut nodes = vec![0.0; first.len() * globe.numbers(1)];
         let blocks = nodes.chunks_exact_mut(globe.numbers(1));
         globe.spread(&Points { cloud, laid: &sources, columns: &columns }, &NodeBlocks::new(&first, blocks));
@@ -227,7 +258,7 @@ mod tests {
     fn there_are_no_patches_for_narrow_kernels() {
         let scene = scene(&[[30.0, 30.0]], 1.0);
         let place = KnownPlaces::exactly(&scene.layout.sources, 0..1);
-        let squares = SquareCounts::of([&place, &place], 0.0);
+        let squares = SquareCounts::of([&place, &place]);
         assert_eq!([1e-3, 1e-9, 1e-100].map(|sigma| squares.meshes(sigma, 1e-2).count()), [0; 3]);
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::engine::bounds::squared_distance;
 use crate::engine::fast::lattice::CountedRows;
-use crate::engine::fast::sphere::{centres, half_diagonal};
-use crate::scene::Cloud;
+use crate::engine::fast::sphere::{centre, half_diagonal};
 
 /// Most cubes between all of which distances are computed: 17 million. Chosen, not measured.
 const MOST_CUBES: usize = 1 << 12;
@@ -16,22 +16,20 @@ pub(crate) fn least_mass(counted: &CountedRows) -> f64 {
         return 1.0;
     }
     let (cubes, side) = coarse(counted);
-    let (centres, off) = (centres(cubes.keys().copied(), side), 2.0 * half_diagonal(side));
-    let kernel = |target: usize, source: usize| {
-        let arc = 2.0 * (0.5 * (distance(&centres, target, source) + off)).min(1.0).asin();
-        (-0.5 * (arc / counted.sigma).powi(2)).exp()
-    };
-    let mass = |target: usize| -> f64 {
-        cubes.values().enumerate().map(|(source, (_, weight))| weight * kernel(target, source)).sum()
-    };
-    let targets = cubes.values().enumerate().filter(|(_, (targets, _))| *targets);
+    let sources: Vec<([f64; 3], f64)> = cubes.iter().map(|(cube, (_, weight))| (centre(cube, side), *weight)).collect();
+    let targets = cubes.iter().filter(|(_, (targets, _))| *targets).map(|(cube, _)| centre(cube, side));
+    let masses = targets.map(|target| least_mass_at(&target, &sources, 2.0 * half_diagonal(side), counted.sigma));
     // A little less, for roundings of the sums themselves.
-    (1.0 - 1e-9) * targets.map(|(target, _)| mass(target)).fold(f64::INFINITY, f64::min).max(1.0)
+    (1.0 - 1e-9) * masses.fold(f64::INFINITY, f64::min).max(1.0)
 }
 
-/// The chord between two places.
-fn distance(cloud: &Cloud, one: usize, other: usize) -> f64 {
-    (0..3).map(|k| (cloud.axes[k][other] - cloud.axes[k][one]).powi(2)).sum::<f64>().sqrt()
+/// The same for targets around a centre, with the weights around others: two places are farther apart by `off` at most.
+fn least_mass_at(target: &[f64; 3], sources: &[([f64; 3], f64)], off: f64, sigma: f64) -> f64 {
+    let mass = |(source, weight): &([f64; 3], f64)| {
+        let arc = 2.0 * (0.5 * (squared_distance(target, source).sqrt() + off)).min(1.0).asin();
+        weight * (-0.5 * (arc / sigma).powi(2)).exp()
+    };
+    sources.iter().map(mass).sum()
 }
 
 /// Counts in cubes that are few enough: whether there are targets, and the weight; and the side of the cubes.

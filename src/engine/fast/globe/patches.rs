@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::bands::{Bands, PatchKey};
 use super::chebyshev::{Arcs, Chebyshev, lebesgue};
 use super::nodes::CHUNK;
+use crate::engine::bounds::squared_distance;
 use crate::engine::tile::{RUN, TargetTile};
 use crate::kernel::{DECAY_ROUNDINGS, KERNEL_ROUNDINGS, LANES, Sphere};
 use crate::scene::Cloud;
@@ -75,9 +76,8 @@ impl GlobeLattice {
 
     /// Whether two caps, given by centre and radius, are within reach.
     fn is_near(&self, (centre, radius): &([f64; 3], f64), (other, more): &([f64; 3], f64)) -> bool {
-        let squared: f64 = (0..3).map(|k| (centre[k] - other[k]).powi(2)).sum();
         // The chord is no longer than the arc.
-        squared.sqrt() <= self.reach + radius + more
+        squared_distance(centre, other).sqrt() <= self.reach + radius + more
     }
 
     /// All nodes of some patches.

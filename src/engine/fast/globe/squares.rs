@@ -6,8 +6,10 @@ use std::ops::RangeInclusive;
 use super::bands::{PatchKey, angles};
 use super::chebyshev::Arcs;
 use super::patches::{ACROSS, GlobeLattice};
+use crate::engine::bounds::squared_distance;
 use crate::engine::fast::lattice::{CountedRows, LatticeCost};
-use crate::engine::fast::sphere::{KnownPlaces, centres};
+use crate::engine::fast::savings::MULTIPLICATIONS_PER_PAIR;
+use crate::engine::fast::sphere::{KnownPlaces, angle, centres};
 
 /// Heights of bands that are tried, in σ and in radians. Chosen, not measured.
 const IN_SIGMA: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 6.0];
@@ -24,8 +26,6 @@ const MOST_OFF: f64 = 1.0 / 16.0;
 const MOST_FOR_ALL: f64 = 7.0 / 8.0;
 /// Part of all weight that a row must have around it to be certified: few rows have less when σ is this wide. Chosen, not measured.
 const COMMON: f64 = 1e-4;
-/// Multiplications between places and nodes that take as long as one pair of a direct sum: on 2026-11-18, with AVX-512, 0.06 ns and 1.5 ns.
-const MULTIPLICATIONS_PER_PAIR: f64 = 24.0;
 /// Places that are counted exactly; of more only a sample. Counting all of 304k + 304k places took 5 % of the CPU time of a run at
 /// σ = 3000 km (2026-11-19).
 const SAMPLE: usize = 1 << 14;
@@ -35,7 +35,7 @@ const SQUARE: f64 = 0.02;
 const MORE_PATCHES: u64 = 2;
 
 /// Counts of sources and targets.
-pub(crate) struct SquareCounts {
+pub(super) struct SquareCounts {
     /// Their numbers by the squares that they are in, to the north and to the east.
     squares: BTreeMap<[i32; 2], [f64; 2]>,
     /// No arc is longer.
@@ -62,7 +62,7 @@ impl MeshCost {
 
 impl SquareCounts {
     /// Of a sample of sources and of targets.
-    pub(super) fn of(roles: [&KnownPlaces; 2], longest: f64) -> Self {
+    pub(super) fn of(roles: [&KnownPlaces; 2]) -> Self {
         let mut squares: BTreeMap<[i32; 2], [f64; 2]> = BTreeMap::new();
         for (role, known) in roles.into_iter().enumerate() {
             let every = (known.places.len() / SAMPLE).max(1);
@@ -70,7 +70,9 @@ impl SquareCounts {
                 squares.entry(square(&angles(known.cloud, place))).or_default()[role] += every as f64;
             }
         }
-        Self { squares, longest }
+        let [source, target] = roles.map(KnownPlaces::cap);
+        let apart = angle(squared_distance(&source.centre, &target.centre));
+        Self { squares, longest: apart + source.radius + target.radius }
     }
 
     /// Of rows that are counted in cubes: by the centres of these, and by their weights.
@@ -85,15 +87,8 @@ impl SquareCounts {
         Self { squares, longest: 2.0 * KnownPlaces::in_cubes(&cloud, counted.side).cap().radius }
     }
 
-    /// The cheapest mesh, if it is cheaper than direct sums.
-    pub(crate) fn cheapest(&self, sigma: f64, tolerance: f64) -> Option<GlobeLattice> {
-        let saved = self.meshes(sigma, tolerance).filter_map(|mesh| Some((self.cost(&mesh)?.saved(), mesh)));
-        let best = saved.max_by(|a, b| a.0.total_cmp(&b.0))?;
-        (best.0 > 0.0).then_some(best.1)
-    }
-
     /// All meshes by which rows would be certified.
-    pub(crate) fn meshes(&self, sigma: f64, tolerance: f64) -> impl Iterator<Item = GlobeLattice> {
+    pub(super) fn meshes(&self, sigma: f64, tolerance: f64) -> impl Iterator<Item = GlobeLattice> {
         let meshes = self.within(sigma, SHARE * COMMON * tolerance);
         meshes.filter(move |mesh| mesh.off <= MOST_OFF * tolerance)
     }
@@ -124,13 +119,12 @@ impl SquareCounts {
         }
         let near = mesh.near(&keys, &keys);
         let nodes = mesh.nodes_of_a_patch() as f64;
-        let direct = |(target, near): (&[f64; 2], &Vec<u32>)| {
-            target[1] * near.iter().map(|source| counts[*source as usize][0]).sum::<f64>()
-        };
+        let sources_near = |near: &Vec<u32>| near.iter().map(|source| counts[*source as usize][0]).sum::<f64>();
+        let pairs: f64 = counts.iter().zip(&near).map(|(target, near)| target[1] * sources_near(near)).sum();
         Some(MeshCost {
             nodes: MULTIPLICATIONS_PER_PAIR * nodes * nodes * near.iter().map(Vec::len).sum::<usize>() as f64,
             places: nodes * counts.iter().flatten().sum::<f64>(),
-            direct: MULTIPLICATIONS_PER_PAIR * counts.iter().zip(&near).map(direct).sum::<f64>(),
+            direct: MULTIPLICATIONS_PER_PAIR * pairs,
             patches: keys.len(),
         })
     }
@@ -141,6 +135,15 @@ fn square(angles: &[f64; 2]) -> [i32; 2] {
 }
 
 impl GlobeLattice {
+    /// The cheapest one for these sources and targets, if it is cheaper than direct sums.
+    pub(crate) fn design(sources: &KnownPlaces, targets: &KnownPlaces, sigma: f64, tolerance: f64) -> Option<Self> {
+        let squares = SquareCounts::of([sources, targets]);
+        let meshes = squares.meshes(sigma, tolerance);
+        let saved = meshes.filter_map(|mesh| Some((squares.cost(&mesh)?.saved(), mesh)));
+        let best = saved.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        (best.0 > 0.0).then_some(best.1)
+    }
+
     /// The cheapest one by which every row with at least this mass around it is certified.
     pub(crate) fn for_all(counted: &CountedRows, least: f64) -> Option<Self> {
         let room = counted.tolerance * least / counted.weight;

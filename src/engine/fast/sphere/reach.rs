@@ -5,8 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::cap::{Cap, squared_chord};
-use super::known::KnownPlaces;
+use super::known::{Cap, KnownPlaces, squared_chord};
 use crate::engine::bounds::Bounds;
 use crate::engine::fast::lattice::BlockRun;
 use crate::scene::Cloud;

@@ -9,10 +9,9 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::cap::Cap;
 use super::chart::Frame;
 use super::design::{ChartDemand, ChartDesign};
-use super::known::{KnownPlaces, sorted_centres};
+use super::known::{Cap, KnownPlaces, sorted_centres};
 use super::places::lay_out;
 use super::reach::SourceReach;
 use super::windows;
@@ -54,8 +53,8 @@ struct ChartCubes {
 /// What charts are drawn for.
 pub(crate) struct ChartProblem<'a> {
     pub(crate) demand: ChartDemand,
-    pub(crate) sources: KnownPlaces<'a>,
-    pub(crate) targets: KnownPlaces<'a>,
+    pub(crate) sources: &'a KnownPlaces<'a>,
+    pub(crate) targets: &'a KnownPlaces<'a>,
     /// Blocks along the curve in which sources are compared with what a chart reaches.
     pub(crate) cells: BlockGrid,
     /// Smallest side of a chart.
