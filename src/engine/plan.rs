@@ -49,6 +49,16 @@ impl Sums {
         let [mass, error, exponent] = [(); 3].map(|()| vec![0.0; places]);
         Self { mass, values: (0..columns).map(|_| vec![0.0; places]).collect(), error, exponent }
     }
+
+    /// Writes the sums at one place: mass first, then each column.
+    pub(super) fn write(&mut self, place: usize, mut sums: impl Iterator<Item = f64>, error: f64, exponent: f64) {
+        self.mass[place] = sums.next().unwrap_or(0.0);
+        self.error[place] = error;
+        self.exponent[place] = exponent;
+        for (column, sum) in self.values.iter_mut().zip(sums) {
+            column[place] = sum;
+        }
+    }
 }
 
 /// Receives the progress of long work. `()` ignores it.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use crate::kernel::{Decay, LANES, Lanes, VANISHED, WithDecay, exp2_minus, with_decay};
+use crate::kernel::{Decay, LANES, Lanes, WithDecay, exp2_minus, with_decay};
 use crate::scene::{Cloud, Scene};
 use crate::simd::arch;
 
@@ -48,16 +48,16 @@ impl<D: Decay<A>, const A: usize> WithSimd for Fill<'_, D, A> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { decay, one, sources, start, values } = self;
-        for (block, values) in values.chunks_mut(LANES).enumerate() {
-            let first = start + block * LANES;
+        let starts = (self.start..).step_by(LANES);
+        for (first, values) in starts.zip(self.values.chunks_mut(LANES)) {
+            let last = first + values.len() - 1;
             // Spare lanes repeat the last place.
-            let place = |lane: usize| first + lane.min(values.len() - 1);
-            let many: [Lanes; A] = std::array::from_fn(|k| std::array::from_fn(|lane| sources.axes[k][place(lane)]));
-            let decays: Lanes = decay.lanes::<S, LANES>(&many, &one);
-            let kernel: Lanes =
-                std::array::from_fn(|lane| if decays[lane] < VANISHED { exp2_minus::<S>(decays[lane]) } else { 0.0 });
-            values.copy_from_slice(&kernel[..values.len()]);
+            let many =
+                std::array::from_fn(|k| std::array::from_fn(|lane| self.sources.axes[k][last.min(first + lane)]));
+            let decays: Lanes = self.decay.lanes::<S, LANES>(&many, &self.one);
+            for (value, decay) in values.iter_mut().zip(decays) {
+                *value = exp2_minus::<S>(decay);
+            }
         }
     }
 }

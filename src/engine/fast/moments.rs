@@ -178,19 +178,10 @@ impl NodeField {
                 let found = lattice.read(&points, &LastBlocks { at, values });
                 for (at, found) in found.chunks_exact(columns).enumerate() {
                     let place = laid.places.get(at).map_or(owns.start + at, |place| *place as usize);
-                    write(&mut sums, place, found, plan.bound.error(found[0]));
+                    sums.write(place, found.iter().copied(), plan.bound.error(found[0]), 0.0);
                 }
             }
         }
         sums
-    }
-}
-
-/// Writes the sums of a target: mass first.
-fn write(sums: &mut Sums, place: usize, found: &[f64], error: f64) {
-    sums.mass[place] = found[0];
-    sums.error[place] = error;
-    for (column, value) in sums.values.iter_mut().zip(&found[1..]) {
-        column[place] = *value;
     }
 }

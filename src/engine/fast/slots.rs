@@ -1,6 +1,6 @@
 //! Pieces of the sums, each written by one task.
 
-use super::direct::{TargetSums, log2_below};
+use super::direct::log2_below;
 use crate::engine::plan::Sums;
 
 /// What the sums leave of the tolerance for the rounding of averages, which joins their bound afterwards: two roundings for each of
@@ -58,18 +58,5 @@ impl Sums {
                 too_small,
             })
             .collect()
-    }
-}
-
-impl TargetSums {
-    /// Writes the sums of the target.
-    pub(super) fn write(&self, sums: &mut Sums) {
-        let place = self.place as usize;
-        sums.mass[place] = self.sums[0];
-        sums.error[place] = self.error;
-        sums.exponent[place] = self.exponent;
-        for (values, value) in sums.values.iter_mut().zip(&self.sums[1..]) {
-            values[place] = *value;
-        }
     }
 }

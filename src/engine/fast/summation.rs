@@ -169,7 +169,9 @@ impl<D: Decay<A>, const A: usize> Summation<'_, D, A> {
         for missed in missed.chunks(MOST_REPAIRED) {
             let of_group = |rows: &[(usize, u32)]| self.repaired(rows);
             let repaired: Vec<Vec<TargetSums>> = missed.par_chunk_by(|a, b| a.0 == b.0).map(of_group).collect();
-            repaired.iter().flatten().for_each(|target| target.write(sums));
+            for TargetSums { place, sums: found, error, exponent } in repaired.into_iter().flatten() {
+                sums.write(place as usize, found.into_iter(), error, exponent);
+            }
         }
     }
 

@@ -154,8 +154,9 @@ fn positions(laid: &LaidPlaces, places: Range<usize>) -> [&[f64]; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::fast::any_lattice::AnyLattice;
     use crate::engine::fast::globe::squares::SquareCounts;
-    use crate::engine::fast::lattice;
+    use crate::engine::fast::laid::LaidLattice;
     use crate::engine::fast::sphere::KnownPlaces;
     use crate::points::Places;
     use crate::scene::{Layout, Own, Scene};
@@ -193,32 +194,22 @@ mod tests {
         let layout = &*scene.layout;
         let [sources, targets] = [&layout.sources, &layout.targets].map(|cloud| KnownPlaces::exactly(cloud, 0..ROWS));
         let squares = SquareCounts::of([&sources, &targets]);
-        let patches =
-            |globe: &GlobeLattice| globe.sources(0, &layout.sources, &globe.runs(&layout.sources, 0..ROWS)).runs.len();
-        let few =
-            squares.meshes(sigma, tolerance).filter(|globe| patches(globe) * globe.nodes_of_a_patch() < FEW_NODES);
-        let errors = few.map(|globe| {
-            let off = globe.off;
-            let (ranks, sums) = sums(globe, layout, &scene.mass);
-            let error = |place: usize| (sums[ranks[place] as usize] - mass(layout, place, sigma)).abs();
-            (0..ROWS).map(error).fold(0.0, f64::max) / (off * ROWS as f64)
+        let few = squares.meshes(sigma, tolerance).filter(|globe| {
+            let patches = globe.targets(0, &layout.sources, 0..ROWS).runs.len();
+            patches * globe.nodes_of_a_patch() < FEW_NODES
         });
-        errors.reduce(f64::max)
+        few.map(|globe| largest_error(globe, scene, sigma)).reduce(f64::max)
     }
 
-    /// The three steps for one column: where each target stands, and the sums.
-    fn sums(globe: GlobeLattice, layout: &Layout, mass: &[f64]) -> (Vec<u32>, Vec<f64>) {
-        let (cloud, columns) = (&layout.sources, [mass]);
-        let sources = globe.sources(0, cloud, &globe.runs(cloud, 0..ROWS));
-        let targets = globe.targets(0, &layout.targets, 0..ROWS);
-        let route = globe.route(&sources.keys(), &targets.keys());
-        let (first, last) = (lattice::positions(&route.stages[0]), lattice::positions(route.last()));
-        let mut nodes = vec![0.0; first.len() * globe.numbers(1)];
-        let blocks = nodes.chunks_exact_mut(globe.numbers(1));
-        globe.spread(&Points { cloud, laid: &sources, columns: &columns }, &NodeBlocks::new(&first, blocks));
-        let values = globe.convolve(&route, nodes, 1);
-        let points = Points { cloud: &layout.targets, laid: &targets, columns: &columns };
-        (targets.ranks(&(0..ROWS)), globe.read(&points, &LastBlocks { at: &last, values: &values }))
+    /// The same for one of them.
+    fn largest_error(globe: GlobeLattice, scene: &Scene, sigma: f64) -> f64 {
+        let (layout, off) = (&*scene.layout, globe.off);
+        let sources = globe.runs(&layout.sources, 0..ROWS);
+        let laid = LaidLattice::new(AnyLattice::Globe(globe), layout, &sources, 0..ROWS);
+        let sums = laid.sheets[0].sums(&*laid.lattice, layout, &[&scene.mass]);
+        let found = |place: usize| laid.sheets[0].of_target(&sums, place, 1)[0];
+        let errors = (0..ROWS).map(|place| (found(place) - mass(layout, place, sigma)).abs());
+        errors.fold(0.0, f64::max) / (off * ROWS as f64)
     }
 
     /// All pairs, plainly.
