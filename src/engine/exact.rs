@@ -10,6 +10,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::bounds::Bounds;
+use super::pieces::pieces;
 use super::plan::{Engine, Plan, Progress, Sums};
 use super::rounding::{rounding_error, too_small};
 use super::tile::{RUN, TargetTile};
@@ -30,7 +31,7 @@ const A_GROUP: u64 = 12;
 impl Engine for Exact {
     fn plan(&self, scene: Arc<Scene>, _: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
         let Layout { targets, sources, .. } = &*scene.layout;
-        let (tiles, runs) = (pieces(targets, LANES), pieces(sources, RUN));
+        let (tiles, runs) = (count(targets, LANES), count(sources, RUN));
         let need = tiles * size_of::<TargetRun>() as u64
             + runs * size_of::<SourceRun>() as u64
             + sources.groups.len() as u64 * A_GROUP;
@@ -43,7 +44,7 @@ impl Engine for Exact {
 }
 
 /// Number of pieces of this length that the groups are cut into.
-fn pieces(cloud: &Cloud, length: usize) -> u64 {
+fn count(cloud: &Cloud, length: usize) -> u64 {
     cloud.groups.iter().map(|group| group.len().div_ceil(length) as u64).sum()
 }
 
@@ -68,11 +69,11 @@ struct SourceRun {
 impl SourceRuns {
     /// Cuts each group into runs of neighbours.
     fn of(cloud: &Cloud, dimensions: usize) -> Self {
-        let all = Vec::with_capacity(pieces(cloud, RUN) as usize);
+        let all = Vec::with_capacity(count(cloud, RUN) as usize);
         let mut runs = Self { all, ends: Vec::with_capacity(cloud.groups.len()) };
         for group in &cloud.groups {
-            let cut = group.clone().step_by(RUN).map(|start| start..group.end.min(start + RUN));
-            runs.all.extend(cut.map(|places| SourceRun { bounds: Bounds::around(cloud, dimensions, &places), places }));
+            let run = |places| SourceRun { bounds: Bounds::around(cloud, dimensions, &places), places };
+            runs.all.extend(pieces(group, RUN).map(run));
             runs.ends.push(runs.all.len() as u32);
         }
         runs
@@ -161,11 +162,10 @@ struct TargetRun {
 
 /// Cuts each group into such runs.
 fn target_runs(targets: &Cloud) -> Vec<TargetRun> {
-    let mut runs = Vec::with_capacity(pieces(targets, LANES) as usize);
+    let mut runs = Vec::with_capacity(count(targets, LANES) as usize);
     for (group, places) in (0..).zip(&targets.groups) {
-        let end = places.end as u32;
-        let starts = (places.start as u32..end).step_by(LANES);
-        runs.extend(starts.map(|start| TargetRun { group, start, end: end.min(start + LANES as u32) }));
+        let run = |places: Range<usize>| TargetRun { group, start: places.start as u32, end: places.end as u32 };
+        runs.extend(pieces(places, LANES).map(run));
     }
     runs
 }

@@ -11,7 +11,7 @@
 //! In: a [`Scene`](crate::scene::Scene) and columns of `w·v`. Out: [`Sums`]. Bound: [`Sums::error`].
 //!
 //! Order of files: `plan` (the traits [`Engine`] and [`Plan`], and [`Sums`]), `auto` (names and the automatic choice); shared arithmetic in
-//! `bounds`, `decays`, `rounding`, `tile`; the engines `exact`, `sparse` and `fast`, which do not import each other; `options`, the one place that turns
+//! `bounds`, `decays`, `pieces`, `rounding`, `tile`; the engines `exact`, `sparse` and `fast`, which do not import each other; `options`, the one place that turns
 //! a name into an engine; `rows`, from sums of places to sums of rows.
 
 mod auto;
@@ -21,14 +21,15 @@ mod exact;
 mod fast;
 mod matrix;
 mod options;
+mod pieces;
 mod plan;
 mod rounding;
 mod rows;
 mod sparse;
 mod tile;
-mod values;
 
 pub use self::auto::{Choice, Counts, EngineKind, choose};
+pub(crate) use self::decays::kernel_values;
 pub use self::exact::Exact;
 pub use self::fast::Fast;
 pub(crate) use self::fast::{CountedCube, CountedRows, LatticePlan, MOST_PARTS, NodeField, NodeMoments};
@@ -37,4 +38,3 @@ pub use self::options::EngineOptions;
 pub use self::plan::{Engine, Plan, Progress, Sums};
 pub(crate) use self::rows::RowSums;
 pub use self::sparse::{Sparse, Truncation};
-pub(crate) use self::values::kernel_values;

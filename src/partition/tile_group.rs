@@ -144,7 +144,7 @@ impl TileGroup {
         targets: &Places,
         sources: &[(&Places, f64)],
     ) -> Result<Scene, Error> {
-        Scene::along(Some(plan.curve()), self.sigma, targets, sources, Own::Counts)
+        Scene::along(Some(plan.curve), self.sigma, targets, sources, Own::Counts)
     }
 
     pub(super) fn spans(&self) -> impl Iterator<Item = Span> + '_ {

@@ -16,7 +16,8 @@ use crate::space::Metric;
 /// A lattice for rows that are counted, and the bound of its sums.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct LatticePlan {
-    curve: Curve,
+    /// The curve that rows are sorted along.
+    pub(crate) curve: Curve,
     pub(super) lattice: AnyLattice,
     pub(super) bound: Bound,
 }
@@ -66,11 +67,6 @@ impl LatticePlan {
         let bound = lattice.bound(0, counted.weight);
         let plan = Self { bound, curve: whole_sphere(), lattice: AnyLattice::Globe(lattice) };
         plan.certifies(counted.tolerance, least).then_some(plan)
-    }
-
-    /// The curve that rows are sorted along.
-    pub(crate) fn curve(&self) -> Curve {
-        self.curve
     }
 
     /// What it takes, by the cubes of the rows; `None` if it is more than this many bytes for each column.

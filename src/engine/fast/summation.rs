@@ -7,7 +7,9 @@ use rayon::prelude::*;
 
 use super::direct::{DirectSums, Scratch, TargetSums};
 use super::group::{DenseSources, GroupPlan, Groups};
+use super::laid::LaidSheet;
 use super::slots::Slot;
+use crate::engine::pieces::pieces;
 use crate::engine::plan::{Progress, Sums};
 use crate::engine::rounding::too_small;
 use crate::kernel::Decay;
@@ -50,27 +52,20 @@ impl<D: Decay<A>, const A: usize> Summation<'_, D, A> {
             sums.error[layout.targets.groups[*group].clone()].fill(dense.bound.error(0.0));
             for sheet in &dense.laid.sheets {
                 let values = sheet.sums(&*dense.laid.lattice, layout, self.columns);
-                let of_target = |place: usize| sheet.of_target(&values, place, self.columns.len());
-                self.read_targets(dense, sheet.owns.clone(), of_target, sums);
+                self.read_sheet(dense, sheet, &values, sums);
             }
         }
     }
 
-    /// Writes the sums of consecutive targets.
-    fn read_targets<'v>(
-        &self,
-        dense: &DenseSources,
-        targets: Range<usize>,
-        of_target: impl Fn(usize) -> &'v [f64] + Sync,
-        sums: &mut Sums,
-    ) {
-        let tasks: Vec<Range<usize>> =
-            targets.clone().step_by(TASK).map(|start| start..targets.end.min(start + TASK)).collect();
-        let lengths = std::iter::once(targets.start).chain(tasks.iter().map(Range::len));
+    /// Writes the sums of the targets of a sheet, `values` in the order in which they are laid.
+    fn read_sheet(&self, dense: &DenseSources, sheet: &LaidSheet, values: &[f64], sums: &mut Sums) {
+        let tasks: Vec<Range<usize>> = pieces(&sheet.owns, TASK).collect();
+        let lengths = std::iter::once(sheet.owns.start).chain(tasks.iter().map(Range::len));
         let slots = self.slots(sums, lengths).into_iter().skip(1).collect::<Vec<_>>();
         tasks.into_par_iter().zip(slots).for_each(|(places, mut slot)| {
             for (at, place) in places.enumerate() {
-                self.write_lattice(dense, place, of_target(place), &mut slot, at);
+                let found = sheet.of_target(values, place, self.columns.len());
+                self.write_lattice(dense, place, found, &mut slot, at);
             }
         });
     }
@@ -90,7 +85,7 @@ impl<D: Decay<A>, const A: usize> Summation<'_, D, A> {
     pub(super) fn add_direct(&self, sums: &mut Sums, progress: &dyn Progress) -> Vec<(usize, u32)> {
         let end = self.scene.layout.targets.len();
         // Small groups share a task.
-        let tasks: Vec<Range<usize>> = (0..end).step_by(TASK).map(|start| start..end.min(start + TASK)).collect();
+        let tasks: Vec<Range<usize>> = pieces(&(0..end), TASK).collect();
         let slots = self.slots(sums, tasks.iter().map(Range::len));
         let missed: Vec<Vec<(usize, u32)>> = tasks
             .into_par_iter()

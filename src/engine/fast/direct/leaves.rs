@@ -10,7 +10,6 @@ use crate::engine::bounds::Bounds;
 use crate::engine::rounding::{rounding_error, sum};
 use crate::kernel::{Decay, LANES, Lanes, exp2_minus, fma};
 use crate::scene::Cloud;
-use crate::simd::arch;
 
 /// Most sources in a leaf. With eight, fewer pairs would be far apart, but the compiler does not vectorise so short a loop.
 pub(crate) const LEAF: usize = LANES;
@@ -82,12 +81,6 @@ pub(crate) struct LeafPass<'a, D, const A: usize> {
     pub(crate) targets: &'a [DirectTarget<A>],
     pub(crate) memory: &'a mut LeafSums,
     pub(crate) found: &'a mut Vec<f64>,
-}
-
-impl<D: Decay<A>, const A: usize> LeafPass<'_, D, A> {
-    pub(crate) fn run(self) {
-        arch().dispatch(self);
-    }
 }
 
 impl<D: Decay<A>, const A: usize> WithSimd for LeafPass<'_, D, A> {

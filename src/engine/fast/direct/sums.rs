@@ -10,6 +10,7 @@ use super::tree::Tree;
 use crate::engine::bounds::Bounds;
 use crate::kernel::Decay;
 use crate::scene::{NOWHERE, Own, Scene};
+use crate::simd::arch;
 
 /// Most targets that share a walk. Chosen, not measured.
 const TEAM: usize = 64;
@@ -170,7 +171,7 @@ impl<D: Decay<A>, const A: usize> DirectSums<'_, D, A> {
     /// Sums over the leaves in `scratch`: for each target its sums, and the error of leaves that were left out and of rounding.
     fn sum(&self, targets: &[DirectTarget<A>], scratch: &mut Scratch, found: &mut Vec<f64>) {
         found.clear();
-        let pass = LeafPass {
+        arch().dispatch(LeafPass {
             decay: self.decay,
             sources: &self.scene.layout.sources,
             columns: self.columns,
@@ -179,8 +180,7 @@ impl<D: Decay<A>, const A: usize> DirectSums<'_, D, A> {
             targets,
             memory: &mut scratch.sums,
             found,
-        };
-        pass.run();
+        });
     }
 
     fn left_out(&self, place: u32) -> u32 {

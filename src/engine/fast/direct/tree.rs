@@ -9,6 +9,7 @@ use super::boxes::{BOXES, Boxes, Omission, leave_out};
 use super::leaves::{LEAF, NearLeaves};
 use crate::engine::bounds::Bounds;
 use crate::engine::decays::find_decays;
+use crate::engine::pieces::pieces;
 use crate::kernel::Decay;
 use crate::scene::{Cloud, NOWHERE, Scene};
 use crate::simd::arch;
@@ -101,8 +102,7 @@ impl Tree {
 
 /// Cuts a range of sources into leaves.
 fn leaves_of(range: &Range<usize>) -> impl Iterator<Item = Range<u32>> + use<> {
-    let end = range.end as u32;
-    (range.start as u32..end).step_by(LEAF).map(move |start| start..end.min(start + LEAF as u32))
+    pieces(range, LEAF).map(|leaf| leaf.start as u32..leaf.end as u32)
 }
 
 /// The box around a leaf, and the logarithm of its weight.

@@ -11,6 +11,7 @@ use crate::engine::fast::lattice::{
     BlockKey, BlockRun, Bound, CountedRows, LaidPlaces, LastBlocks, Lattice, LatticeCost, NodeBlocks, Points, Route,
     Sheets, add_compensated,
 };
+use crate::engine::pieces::{pieces, slots};
 use crate::scene::Cloud;
 use crate::space::compensated;
 
@@ -72,7 +73,7 @@ impl Lattice for GlobeLattice {
     }
 
     fn spread(&self, sources: &Points, nodes: &NodeBlocks) {
-        let pieces: Vec<(usize, Vec<f64>)> = pieces(sources.laid)
+        let pieces: Vec<(usize, Vec<f64>)> = pieces_of_patches(sources.laid)
             .into_par_iter()
             .map(|(patch, places)| {
                 let amounts = amounts(sources, &places);
@@ -103,12 +104,9 @@ impl Lattice for GlobeLattice {
     fn read(&self, targets: &Points, nodes: &LastBlocks) -> Vec<f64> {
         let columns = targets.columns.len();
         let mut sums = vec![0.0; targets.laid.len() * columns];
-        let mut rest = sums.as_mut_slice();
-        let pieces = pieces(targets.laid).into_iter().map(|(patch, places)| {
-            let out = rest.split_off_mut(..places.len() * columns).unwrap_or_default();
-            (patch, places, out)
-        });
-        pieces.collect::<Vec<_>>().into_par_iter().for_each(|(patch, places, out)| {
+        let pieces = pieces_of_patches(targets.laid);
+        let slots = slots(&mut sums, pieces.iter().map(|(_, places)| places.len() * columns));
+        pieces.into_par_iter().zip(slots).for_each(|((patch, places), out)| {
             if let Some(nodes) = nodes.get(&targets.laid.runs[patch].key, columns * self.nodes_of_a_patch()) {
                 read_patch(&self.chebyshev, positions(targets.laid, places), nodes, out);
             }
@@ -118,7 +116,7 @@ impl Lattice for GlobeLattice {
 
     /// Nodes of sources by pieces, with their rounding errors, and in columns; nodes of targets by tiles and in one piece.
     fn bytes(&self, sources: &LaidPlaces, route: &Route) -> u64 {
-        let patches = pieces(sources).len() + 3 * route.stages[0].len() + 2 * route.last().len();
+        let patches = pieces_of_patches(sources).len() + 3 * route.stages[0].len() + 2 * route.last().len();
         8 * (patches * self.nodes_of_a_patch()) as u64
     }
 
@@ -133,12 +131,9 @@ fn patches(blocks: &[BlockKey]) -> Vec<PatchKey> {
 }
 
 /// The patches in pieces, each the work of a task: the number of the patch and the places.
-fn pieces(laid: &LaidPlaces) -> Vec<(usize, Range<usize>)> {
-    let runs = laid.runs.iter().map(|run| run.places.clone()).enumerate();
-    runs.flat_map(|(number, Range { start, end })| {
-        (start..end).step_by(PIECE).map(move |start| (number, start..end.min(start + PIECE)))
-    })
-    .collect()
+fn pieces_of_patches(laid: &LaidPlaces) -> Vec<(usize, Range<usize>)> {
+    let runs = laid.runs.iter().enumerate();
+    runs.flat_map(|(number, run)| pieces(&run.places, PIECE).map(move |places| (number, places))).collect()
 }
 
 /// The columns of some sources, in the order in which they are laid.

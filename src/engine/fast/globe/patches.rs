@@ -9,6 +9,7 @@ use super::bands::{Bands, PatchKey};
 use super::chebyshev::{Arcs, Chebyshev, lebesgue};
 use super::nodes::CHUNK;
 use crate::engine::bounds::squared_distance;
+use crate::engine::pieces::pieces;
 use crate::engine::tile::{RUN, TargetTile};
 use crate::kernel::{DECAY_ROUNDINGS, KERNEL_ROUNDINGS, LANES, Sphere};
 use crate::scene::Cloud;
@@ -116,7 +117,7 @@ impl GlobeLattice {
 /// The nodes of some patches in runs for tiles.
 fn runs_of_nodes(patches: &[u32], nodes: usize) -> impl Iterator<Item = Range<usize>> {
     patches.iter().flat_map(move |patch| {
-        let (start, end) = (*patch as usize * nodes, (*patch as usize + 1) * nodes);
-        (start..end).step_by(RUN).map(move |start| start..end.min(start + RUN))
+        let start = *patch as usize * nodes;
+        pieces(&(start..start + nodes), RUN)
     })
 }

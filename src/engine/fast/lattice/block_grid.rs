@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{BlockKey, BlockRun};
+use crate::engine::pieces::pieces;
 use crate::kernel::{LANES, Lanes};
 use crate::scene::{Cloud, Curve};
 
@@ -38,9 +39,8 @@ impl BlockGrid {
 
     /// Cuts sorted places into those of each block.
     pub(crate) fn runs(&self, cloud: &Cloud, places: Range<usize>) -> Vec<BlockRun> {
-        let (start, end) = (places.start, places.end);
-        let pieces = (start..end).into_par_iter().step_by(PIECE).map(|at| at..end.min(at + PIECE));
-        let runs: Vec<Vec<BlockRun>> = pieces.map(|piece| self.runs_of_piece(cloud, piece)).collect();
+        let pieces: Vec<Range<usize>> = pieces(&places, PIECE).collect();
+        let runs: Vec<Vec<BlockRun>> = pieces.into_par_iter().map(|piece| self.runs_of_piece(cloud, piece)).collect();
         let mut joined: Vec<BlockRun> = Vec::with_capacity(runs.iter().map(Vec::len).sum());
         for run in runs.into_iter().flatten() {
             match joined.last_mut() {

@@ -77,8 +77,8 @@ pub(crate) fn readers(window: &Window, sources: &[BlockKey]) -> Vec<BlockKey> {
 /// For each block after a pass where the blocks before it are that reach it along the axis, or [`NOWHERE`].
 fn links(before: &[BlockKey], after: &[BlockKey], axis: usize, reach: i64) -> Vec<u32> {
     let at = positions(before);
-    let of_block = |key: &BlockKey| line(*key, axis, reach).map(|key| at.get(&key).map_or(NOWHERE, |at| *at as u32));
-    after.iter().flat_map(of_block).collect()
+    let reaching = after.iter().flat_map(|key| line(*key, axis, -reach..=reach));
+    reaching.map(|key| at.get(&key).map_or(NOWHERE, |at| *at as u32)).collect()
 }
 
 /// All blocks that are some steps along each axis from those given.
@@ -88,11 +88,7 @@ fn widen_all(keys: &[BlockKey], dimensions: usize, steps: &RangeInclusive<i64>) 
 
 /// All blocks that are some steps along one axis from those given.
 fn widen(keys: &[BlockKey], axis: usize, steps: RangeInclusive<i64>) -> Vec<BlockKey> {
-    let step = |key: &BlockKey, step: i64| std::array::from_fn(|k| key[k] + if k == axis { step } else { 0 });
-    let mut all: Vec<BlockKey> = keys.iter().flat_map(|key| steps.clone().map(move |by| step(key, by))).collect();
-    all.par_sort_unstable();
-    all.dedup();
-    all
+    ascending(keys.iter().flat_map(|key| line(*key, axis, steps.clone())).collect())
 }
 
 /// The keys that two ascending lists have in common.
@@ -107,9 +103,9 @@ fn common(a: &[BlockKey], b: &[BlockKey]) -> Vec<BlockKey> {
     common
 }
 
-/// The blocks up to `reach` to either side along an axis.
-fn line(key: BlockKey, axis: usize, reach: i64) -> impl Iterator<Item = BlockKey> {
-    (-reach..=reach).map(move |step| {
+/// The blocks some steps from a block along an axis.
+fn line(key: BlockKey, axis: usize, steps: RangeInclusive<i64>) -> impl Iterator<Item = BlockKey> {
+    steps.map(move |step| {
         let mut other = key;
         other[axis] += step;
         other

@@ -1,7 +1,5 @@
 //! Lattices that spread by Gaussian windows: the three steps of the plane and of the charts of the sphere.
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 
 use super::blocks::{BlockKey, BlockRun, Route, cube, readers};
@@ -11,6 +9,7 @@ use super::steps::{LaidPlaces, LastBlocks, Lattice, NodeBlocks, Points, Sheets};
 use super::taps::Taps;
 use super::terms::Terms;
 use super::window::{Load, Window};
+use crate::engine::pieces::{pieces, slots};
 
 /// Points that are added plainly to the nodes of a block before their sum is added to the total, so that rounding errors grow slowly.
 /// Chosen, not measured; the bound counts it ([`Window::additions`]).
@@ -184,9 +183,7 @@ impl<'a, L: Windowed> Transfer<'a, L> {
         let columns = self.points.columns.len();
         let shares: Vec<BlockRun> = self.points.laid.runs.iter().flat_map(|run| cut(run, SHARE)).collect();
         let mut values = vec![0.0; self.points.laid.len() * columns];
-        let mut rest = values.as_mut_slice();
-        let slots: Vec<&mut [f64]> =
-            shares.iter().map(|run| rest.split_off_mut(..run.places.len() * columns).unwrap_or_default()).collect();
+        let slots = slots(&mut values, shares.iter().map(|run| run.places.len() * columns));
         // Memory for the nodes around a block is used again and again.
         shares.par_iter().zip(slots).for_each_init(Vec::new, |around, (run, values)| {
             if self.gather(run.key, nodes, around) {
@@ -215,8 +212,8 @@ impl<'a, L: Windowed> Transfer<'a, L> {
 
 /// A block, so many places at a time.
 fn cut(run: &BlockRun, length: usize) -> impl Iterator<Item = BlockRun> + use<> {
-    let (key, Range { start, end }) = (run.key, run.places.clone());
-    (start..end).step_by(length).map(move |start| BlockRun { key, places: start..end.min(start + length) })
+    let key = run.key;
+    pieces(&run.places, length).map(move |places| BlockRun { key, places })
 }
 
 fn add_all(total: &mut [f64], part: &[f64]) {

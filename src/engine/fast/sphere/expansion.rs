@@ -113,7 +113,7 @@ impl<'a> Region<'a> {
         let mut dropped = 0.0;
         for order in 0..parts {
             let newton = ChebyshevSeries::of(parts, |s, u| self.newton(mixture, &nodes[..order], s, u));
-            dropped += newton.size(sets..) * self.norm.laguerre(order) / self.narrowest().powi(order as i32 + 1);
+            dropped += newton.size(sets..) * self.norm.laguerre[order] / self.narrowest().powi(order as i32 + 1);
             for k in 0..=order {
                 let others = nodes[..=order].iter().enumerate().filter(|(j, _)| *j != k);
                 weights[k].add(others.map(|(_, node)| nodes[k] - node).product::<f64>().recip(), &newton);
@@ -142,7 +142,7 @@ impl<'a> Region<'a> {
     fn remainder(&self, mixture: &Mixture, parts: usize) -> f64 {
         let half = 0.5 * (self.nu.1 - self.nu.0);
         let product = 2.0 * (0.5 * half).powi(parts as i32);
-        self.in_norms(size(mixture) * product * self.norm.laguerre(parts) / self.narrowest().powi(parts as i32 + 1))
+        self.in_norms(size(mixture) * product * self.norm.laguerre[parts] / self.narrowest().powi(parts as i32 + 1))
     }
 
     /// `factor` times `(S + p) (exp(−x/2) + κ exp(−x))`, `x = r² / 2(S + ν)`, in norms.

@@ -5,6 +5,7 @@
 //! by least squares, and the error of the fit is then bounded.
 
 use super::error_norm::ErrorNorm;
+use super::polynomial::chebyshev_node;
 
 /// Weights and variances of Gaussians, in σ², that add up to the kernel within a known error.
 #[derive(Clone, Debug)]
@@ -54,7 +55,7 @@ impl<'a> Samples<'a> {
     fn new(sigma: f64, norm: &'a ErrorNorm) -> Self {
         let farthest = (FARTHEST * sigma).min(std::f64::consts::PI);
         let pieces = (PIECES * farthest / sigma).ceil().max(1.0);
-        let node = |k: usize| 0.5 - 0.5 * (std::f64::consts::PI * (k as f64 + 0.5) / SAMPLES as f64).cos();
+        let node = |k: usize| 0.5 - 0.5 * chebyshev_node(k, SAMPLES);
         let piece = |piece: u32| (0..SAMPLES).map(move |k| (f64::from(piece) + node(k)) / pieces * farthest);
         Self { sigma, norm, farthest, arcs: (0..pieces as u32).flat_map(piece).collect() }
     }
@@ -81,9 +82,8 @@ impl<'a> Samples<'a> {
 
     /// Weights that fit the kernel best by the norm.
     fn fit(&self, count: usize) -> Vec<(f64, f64)> {
-        let node = |k: usize| (std::f64::consts::PI * (k as f64 + 0.5) / count as f64).cos();
         let spread = (SPREAD_PER_SIGMA * self.sigma).min(MOST_SPREAD);
-        let variances: Vec<f64> = (0..count).map(|k| 1.0 + spread * node(k)).collect();
+        let variances: Vec<f64> = (0..count).map(|k| 1.0 + spread * chebyshev_node(k, count)).collect();
         let columns: Vec<Vec<f64>> =
             variances.iter().map(|&variance| self.relative(|arc| self.part(arc, variance))).collect();
         let weights = least_squares(columns, self.relative(|arc| self.kernel(arc)));

@@ -4,7 +4,7 @@
 //! Bound: that of the lattice, and what the kernel loses in a chart: [`expansion`] has the proof for arcs in charts,
 //! [`mixture`] for arcs by chords. [`design`] adds them up.
 //!
-//! Order of files: [`error_norm`], [`mixture`], [`polynomial`], [`expansion`]; [`known`], [`reach`]; [`chart`], [`places`], [`windows`];
+//! Order of files: [`error_norm`], [`mixture`], [`polynomial`], [`expansion`]; [`known`]; [`chart`], [`places`], [`windows`];
 //! [`design`]; [`sphere_lattice`].
 
 mod chart;
@@ -15,7 +15,6 @@ mod known;
 mod mixture;
 mod places;
 mod polynomial;
-mod reach;
 mod sphere_lattice;
 mod windows;
 

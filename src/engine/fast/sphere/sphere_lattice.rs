@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::chart::Frame;
 use super::design::{ChartDemand, ChartDesign};
 use super::known::{Cap, KnownPlaces, sorted_centres};
-use super::places::lay_out;
-use super::reach::SourceReach;
+use super::places::{SourceReach, lay_out};
 use super::windows;
 use crate::engine::fast::lattice::{
     BlockGrid, BlockKey, BlockRun, Bound, CountedRows, LaidPlaces, Points, Sheets, Taps, Terms, Window, Windowed,
