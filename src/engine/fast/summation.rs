@@ -39,8 +39,9 @@ const SHARE_OF_A_BOX: f64 = 1.0 / 16.0;
 const SMALL_SHARE: f64 = 1.0 / 1024.0;
 
 impl<D: Decay<A>, const A: usize> Summation<'_, D, A> {
-    fn slots<'s>(&self, sums: &'s mut Sums, lengths: impl Iterator<Item = usize>) -> Vec<Slot<'s>> {
-        sums.slots(lengths, self.scene.beside, too_small(self.groups.largest_weight))
+    /// Slots for tasks over consecutive targets.
+    fn slots<'s>(&self, sums: &'s mut Sums, targets: &Range<usize>) -> Vec<Slot<'s>> {
+        sums.slots(pieces(targets, TASK), self.scene.beside, too_small(self.groups.largest_weight))
     }
 
     /// Writes the sums over dense blocks.
@@ -59,13 +60,9 @@ impl<D: Decay<A>, const A: usize> Summation<'_, D, A> {
 
     /// Writes the sums of the targets of a sheet, `values` in the order in which they are laid.
     fn read_sheet(&self, dense: &DenseSources, sheet: &LaidSheet, values: &[f64], sums: &mut Sums) {
-        let tasks: Vec<Range<usize>> = pieces(&sheet.owns, TASK).collect();
-        let lengths = std::iter::once(sheet.owns.start).chain(tasks.iter().map(Range::len));
-        let slots = self.slots(sums, lengths).into_iter().skip(1).collect::<Vec<_>>();
-        tasks.into_par_iter().zip(slots).for_each(|(places, mut slot)| {
-            for (at, place) in places.enumerate() {
-                let found = sheet.of_target(values, place, self.columns.len());
-                self.write_lattice(dense, place, found, &mut slot, at);
+        self.slots(sums, &sheet.owns).into_par_iter().for_each(|mut slot| {
+            for (at, place) in slot.targets.clone().enumerate() {
+                self.write_lattice(dense, place, sheet.of_target(values, place, self.columns.len()), &mut slot, at);
             }
         });
     }
@@ -83,66 +80,44 @@ impl<D: Decay<A>, const A: usize> Summation<'_, D, A> {
 
     /// Adds direct sums to those of lattices; gives the targets that miss the tolerance, with their group.
     pub(super) fn add_direct(&self, sums: &mut Sums, progress: &dyn Progress) -> Vec<(usize, u32)> {
-        let end = self.scene.layout.targets.len();
+        let targets = &self.scene.layout.targets;
         // Small groups share a task.
-        let tasks: Vec<Range<usize>> = pieces(&(0..end), TASK).collect();
-        let slots = self.slots(sums, tasks.iter().map(Range::len));
-        let missed: Vec<Vec<(usize, u32)>> = tasks
-            .into_par_iter()
-            .zip(slots)
-            .map(|(targets, slot)| {
-                let count = targets.len() as u64;
-                let missed = self.add_direct_to(targets, slot);
-                progress.advance(count);
-                missed
-            })
-            .collect();
-        missed.concat()
+        let tasks = self.slots(sums, &(0..targets.len())).into_par_iter().map(|mut slot| {
+            let (mut missed, mut scratch) = (Vec::new(), Scratch::new(self.columns.len()));
+            for (group, places) in targets.groups_within(slot.targets.clone()) {
+                let misses = self.add_direct_in(group, places, &mut slot, &mut scratch);
+                missed.extend(misses.into_iter().map(|place| (group, place)));
+            }
+            progress.advance(slot.targets.len() as u64);
+            missed
+        });
+        tasks.collect::<Vec<_>>().concat()
     }
 
-    /// The same for consecutive targets, group by group.
-    fn add_direct_to(&self, targets: Range<usize>, mut slot: Slot) -> Vec<(usize, u32)> {
-        let (mut missed, mut scratch) = (Vec::new(), Scratch::new(self.columns.len()));
-        for (group, places) in self.scene.layout.targets.groups_within(targets.clone()) {
-            let misses = self.add_direct_in(group, places, targets.start, &mut slot, &mut scratch);
-            missed.extend(misses.into_iter().map(|place| (group, place)));
-        }
-        missed
-    }
-
-    /// The same for consecutive targets of one group; the slot begins at the target `first`.
-    fn add_direct_in(
-        &self,
-        group: usize,
-        targets: Range<usize>,
-        first: usize,
-        slot: &mut Slot,
-        scratch: &mut Scratch,
-    ) -> Vec<u32> {
+    /// The same for consecutive targets of one group, within a slot.
+    fn add_direct_in(&self, group: usize, targets: Range<usize>, slot: &mut Slot, scratch: &mut Scratch) -> Vec<u32> {
         let mut made = None;
         let split = self.groups.of(self.scene, group, &mut made);
         let places: Vec<u32> = (targets.start as u32..targets.end as u32).collect();
         if split.dense.as_ref().is_some_and(|dense| dense.thin.is_empty()) {
-            let misses = |place: &u32| !slot.suffices(*place as usize - first, &[0.0, 0.0], self.tolerance);
-            return places.into_iter().filter(misses).collect();
+            return places.into_iter().filter(|place| !slot.suffices(*place, &[0.0, 0.0], self.tolerance)).collect();
         }
         let tree = split.dense.as_ref().map_or(&split.all, |dense| &dense.thin);
         let direct = self.direct(split);
         let stride = self.columns.len() + 1;
         let (mut missed, mut found) = (Vec::new(), Vec::new());
         for team in direct.teams(&places) {
-            direct.quick(tree, team, SHARE_OF_A_BOX, slot.from(first), scratch, &mut found);
-            for (place, found) in team.chunks(1).zip(found.chunks_exact_mut(stride)) {
-                let at = place[0] as usize - first;
-                if !slot.suffices(at, found, self.tolerance) {
+            direct.quick(tree, team, SHARE_OF_A_BOX, |target| slot.least(target), scratch, &mut found);
+            for (target, found) in team.chunks(1).zip(found.chunks_exact_mut(stride)) {
+                if !slot.suffices(target[0], found, self.tolerance) {
                     let mut finer = Vec::new();
-                    direct.quick(tree, place, SMALL_SHARE, slot.from(first), scratch, &mut finer);
+                    direct.quick(tree, target, SMALL_SHARE, |target| slot.least(target), scratch, &mut finer);
                     found.copy_from_slice(&finer);
-                    if !slot.suffices(at, found, self.tolerance) {
-                        missed.push(place[0]);
+                    if !slot.suffices(target[0], found, self.tolerance) {
+                        missed.push(target[0]);
                     }
                 }
-                slot.add(at, found);
+                slot.add(target[0], found);
             }
         }
         missed

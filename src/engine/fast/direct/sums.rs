@@ -66,6 +66,13 @@ struct MassFloor {
     log_mass: f64,
 }
 
+impl MassFloor {
+    /// What is subtracted from every decay of sums that may be below this power of two: a whole number.
+    fn shift(&self, too_small: f64) -> f64 {
+        if self.log_mass < too_small { self.decay.floor() } else { 0.0 }
+    }
+}
+
 /// Memory that is reused from team to team.
 pub(crate) struct Scratch {
     near: NearLeaves,
@@ -118,14 +125,7 @@ impl<D: Decay<A>, const A: usize> DirectSums<'_, D, A> {
         let least = scratch.floors.iter().map(|floor| floor.log_mass).fold(f64::INFINITY, f64::min);
         let share = (self.tolerance * share).log2();
         let omission = Omission { little: least + share, farthest: f64::INFINITY };
-        scratch.near.clear();
-        let left_out = tree.walk(self.decay, &self.bounds(team), omission, &mut scratch.near);
-        let targets: Vec<DirectTarget<A>> = team
-            .iter()
-            .zip(&scratch.floors)
-            .map(|(&place, floor)| self.target(place, floor.log_mass + share, 0.0))
-            .collect();
-        self.sum(&targets, scratch, found);
+        let left_out = self.sum_near(tree, team, omission, |floor| (floor.log_mass + share, 0.0), scratch, found);
         for sums in found.chunks_exact_mut(self.columns.len() + 1) {
             sums[self.columns.len()] += left_out;
         }
@@ -140,47 +140,55 @@ impl<D: Decay<A>, const A: usize> DirectSums<'_, D, A> {
         let reach = |floor: &MassFloor| (beyond - floor.log_mass).max(floor.decay * (1.0 + ROUNDINGS_OF_A_BOX));
         let farthest = scratch.floors.iter().map(reach).fold(0.0, f64::max);
         let omission = Omission { little: f64::NEG_INFINITY, farthest };
-        scratch.near.clear();
-        self.tree.walk(self.decay, &self.bounds(team), omission, &mut scratch.near);
+        let (mut sums, mut found) = (Vec::with_capacity(team.len()), Vec::new());
         let too_small = LOG_TOO_SMALL + self.weight.max(1.0).log2();
-        let shift = |floor: &MassFloor| if floor.log_mass < too_small { floor.decay.floor() } else { 0.0 };
-        let targets: Vec<DirectTarget<A>> = team
-            .iter()
-            .zip(&scratch.floors)
-            .map(|(&place, floor)| self.target(place, f64::NEG_INFINITY, shift(floor)))
-            .collect();
-        let mut found = Vec::new();
-        self.sum(&targets, scratch, &mut found);
-        let mut sums = Vec::with_capacity(team.len());
+        let little_and_shift = |floor: &MassFloor| (f64::NEG_INFINITY, floor.shift(too_small));
+        self.sum_near(self.tree, team, omission, little_and_shift, scratch, &mut found);
         let found = found.chunks_exact(self.columns.len() + 1);
-        for (((&place, floor), target), found) in team.iter().zip(&scratch.floors).zip(&targets).zip(found) {
+        for ((&place, floor), found) in team.iter().zip(&scratch.floors).zip(found) {
+            let shift = floor.shift(too_small);
             // A target without any source has no error.
             let has_sources = floor.log_mass < f64::INFINITY;
-            let missing = if has_sources { self.weight * (target.shift - farthest).exp2() } else { 0.0 };
+            let missing = if has_sources { self.weight * (shift - farthest).exp2() } else { 0.0 };
             let (found, error) = found.split_at(self.columns.len());
-            sums.push(TargetSums { place, sums: found.to_vec(), error: missing + error[0], exponent: -target.shift });
+            sums.push(TargetSums { place, sums: found.to_vec(), error: missing + error[0], exponent: -shift });
         }
         sums
     }
 
-    fn target(&self, place: u32, little: f64, shift: f64) -> DirectTarget<A> {
-        let coordinates = self.scene.layout.targets.place(place as usize);
-        DirectTarget { place: coordinates, left_out: self.left_out(place), little, shift }
-    }
-
-    /// Sums over the leaves in `scratch`: for each target its sums, and the error of leaves that were left out and of rounding.
-    fn sum(&self, targets: &[DirectTarget<A>], scratch: &mut Scratch, found: &mut Vec<f64>) {
+    /// Sums over the leaves of a tree that `omission` does not leave out: for each target its sums, and the error of leaves that were left
+    /// out for it and of rounding. Gives a bound of what was left out for all. `little_and_shift` is that of a [`DirectTarget`].
+    fn sum_near(
+        &self,
+        tree: &Tree,
+        team: &[u32],
+        omission: Omission,
+        little_and_shift: impl Fn(&MassFloor) -> (f64, f64),
+        scratch: &mut Scratch,
+        found: &mut Vec<f64>,
+    ) -> f64 {
+        let layout = &self.scene.layout;
+        let places = team.iter().map(|&place| place as usize);
+        let bounds = Bounds::around(&layout.targets, layout.metric.dimensions(), &places);
+        scratch.near.clear();
+        let left_out = tree.walk(self.decay, &bounds, omission, &mut scratch.near);
+        let target = |(&place, floor): (&u32, &MassFloor)| {
+            let (little, shift) = little_and_shift(floor);
+            DirectTarget { place: layout.targets.place(place as usize), left_out: self.left_out(place), little, shift }
+        };
+        let targets: Vec<DirectTarget<A>> = team.iter().zip(&scratch.floors).map(target).collect();
         found.clear();
         arch().dispatch(LeafPass {
             decay: self.decay,
-            sources: &self.scene.layout.sources,
+            sources: &layout.sources,
             columns: self.columns,
             log_weight: log2_below(self.weight) + 1.0,
             near: &scratch.near,
-            targets,
+            targets: &targets,
             memory: &mut scratch.sums,
             found,
         });
+        left_out
     }
 
     fn left_out(&self, place: u32) -> u32 {
@@ -213,10 +221,5 @@ impl<D: Decay<A>, const A: usize> DirectSums<'_, D, A> {
         self.tree
             .nearest(self.decay, &layout.sources, &target, self.left_out(place))
             .map_or(MassFloor { decay: 0.0, log_mass: f64::INFINITY }, |(decay, source)| from(decay, source))
-    }
-
-    fn bounds(&self, team: &[u32]) -> Bounds {
-        let layout = &self.scene.layout;
-        Bounds::around(&layout.targets, layout.metric.dimensions(), &team.iter().map(|&place| place as usize))
     }
 }
