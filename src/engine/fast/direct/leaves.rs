@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::boxes::{BOXES, Boxes, Omission, leave_out};
-use super::powers::log2_below;
+use super::boxes::{BOXES, Boxes, Omission, leave_out, log2_below};
 use crate::engine::bounds::Bounds;
 use crate::engine::rounding::{rounding_error, sum};
 use crate::kernel::{Decay, LANES, Lanes, exp2_minus, fma};

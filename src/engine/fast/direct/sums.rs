@@ -3,9 +3,8 @@
 //! Neighbouring targets share one walk through the tree, which finds the leaves that may matter to any of them. Each
 //! target then checks the box of each leaf.
 
-use super::boxes::Omission;
+use super::boxes::{Omission, log2_below};
 use super::leaves::{DirectTarget, LeafPass, LeafSums, NearLeaves};
-use super::powers::log2_below;
 use super::tree::Tree;
 use crate::engine::bounds::Bounds;
 use crate::kernel::Decay;

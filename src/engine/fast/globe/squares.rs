@@ -1,4 +1,5 @@
-//! The cheapest patches, from counts of places in squares of latitude and longitude.
+//! The cheapest patches, from counts of places in squares of latitude and longitude; and a lower bound of the mass around every target, from
+//! counts in cubes.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -9,7 +10,7 @@ use super::patches::{ACROSS, GlobeLattice};
 use crate::engine::bounds::squared_distance;
 use crate::engine::fast::lattice::{CountedRows, LatticeCost};
 use crate::engine::fast::savings::MULTIPLICATIONS_PER_PAIR;
-use crate::engine::fast::sphere::{KnownPlaces, angle, centres};
+use crate::engine::fast::sphere::{KnownPlaces, angle, centre, centres, half_diagonal};
 
 /// Heights of bands that are tried, in σ and in radians. Chosen, not measured.
 const IN_SIGMA: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 6.0];
@@ -33,6 +34,9 @@ const SAMPLE: usize = 1 << 14;
 const SQUARE: f64 = 0.02;
 /// Rows are in more patches than the centres of their cubes are, but in fewer than twice as many. Estimated, not measured.
 const MORE_PATCHES: u64 = 2;
+
+/// Most cubes between all of which distances are computed: 17 million. Chosen, not measured.
+const MOST_CUBES: usize = 1 << 12;
 
 /// Counts of sources and targets.
 pub(super) struct SquareCounts {
@@ -162,5 +166,44 @@ impl GlobeLattice {
         let row = self.nodes_of_a_patch();
         // Sums and their rounding errors, the columns at all nodes, and the nodes that targets read.
         Some(LatticeCost { bytes: 4 * 8 * MORE_PATCHES * (patches * row) as u64, row: row as f64, nodes })
+    }
+}
+
+/// A lower bound of the mass around every target, by the cubes that rows are counted in.
+pub(crate) fn least_mass(counted: &CountedRows) -> f64 {
+    // Rows of other groups are not around it, but every row is a source of weight one itself.
+    if counted.groups > 1 {
+        return 1.0;
+    }
+    let (cubes, side) = coarse(counted);
+    let sources: Vec<([f64; 3], f64)> = cubes.iter().map(|(cube, (_, weight))| (centre(cube, side), *weight)).collect();
+    let targets = cubes.iter().filter(|(_, (targets, _))| *targets).map(|(cube, _)| centre(cube, side));
+    let masses = targets.map(|target| least_mass_at(&target, &sources, 2.0 * half_diagonal(side), counted.sigma));
+    // A little less, for roundings of the sums themselves.
+    (1.0 - 1e-9) * masses.fold(f64::INFINITY, f64::min).max(1.0)
+}
+
+/// The same for targets around a centre, with the weights around others: two places are farther apart by `off` at most.
+fn least_mass_at(target: &[f64; 3], sources: &[([f64; 3], f64)], off: f64, sigma: f64) -> f64 {
+    let mass = |(source, weight): &([f64; 3], f64)| {
+        let arc = 2.0 * (0.5 * (squared_distance(target, source).sqrt() + off)).min(1.0).asin();
+        weight * (-0.5 * (arc / sigma).powi(2)).exp()
+    };
+    sources.iter().map(mass).sum()
+}
+
+/// Counts in cubes that are few enough: whether there are targets, and the weight; and the side of the cubes.
+fn coarse(counted: &CountedRows) -> (BTreeMap<[i64; 3], (bool, f64)>, f64) {
+    let mut ratio = 1;
+    loop {
+        let mut cubes: BTreeMap<[i64; 3], (bool, f64)> = BTreeMap::new();
+        for cube in counted.cubes {
+            let (targets, weight) = cubes.entry(cube.at.map(|number| number.div_euclid(ratio))).or_default();
+            (*targets, *weight) = (*targets || cube.targets, *weight + cube.weight);
+        }
+        if cubes.len() <= MOST_CUBES {
+            return (cubes, counted.side * ratio as f64);
+        }
+        ratio *= 2;
     }
 }

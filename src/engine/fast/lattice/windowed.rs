@@ -3,11 +3,10 @@
 use rayon::prelude::*;
 
 use super::blocks::{BlockKey, BlockRun, Route, cube, readers};
-use super::convolution::{bytes_of_nodes, convolve};
+use super::convolution::{Terms, bytes_of_nodes, convolve};
 use super::counted::{CountedRows, LatticeCost};
 use super::steps::{LaidPlaces, LastBlocks, Lattice, NodeBlocks, Points, Sheets};
 use super::taps::Taps;
-use super::terms::Terms;
 use super::window::{Load, Window};
 use crate::engine::pieces::{pieces, slots};
 
