@@ -14,6 +14,7 @@ use crate::scene::Cloud;
 pub(super) const MULTIPLICATIONS_PER_PAIR: f64 = 24.0;
 /// Part of the pairs between neighbouring blocks that a direct sum evaluates. Estimated, not measured.
 const PAIRS_IN_REACH: f64 = 0.6;
+
 /// What direct sums over some pairs cost.
 pub(super) fn direct_costs(pairs: f64) -> f64 {
     MULTIPLICATIONS_PER_PAIR * pairs
@@ -35,19 +36,18 @@ const NOTABLE: usize = 8;
 
 /// For each block of sources the number of targets in it and its neighbours; zero for blocks that are ignored.
 pub(super) fn targets_near(sources: &[BlockRun], targets: &[BlockRun], dimensions: usize) -> Vec<usize> {
-    let notable = |run: &&BlockRun| run.places.len() >= NOTABLE;
-    let count: HashMap<BlockKey, usize> =
-        targets.iter().filter(notable).map(|run| (run.key, run.places.len())).collect();
-    let first = 3 - dimensions;
-    let corner = |key: &BlockKey| std::array::from_fn(|k| if k < first { key[k] } else { key[k] - 1 });
-    let near = |run: &BlockRun| -> usize {
-        if run.places.len() < NOTABLE {
-            0
-        } else {
-            cube(corner(&run.key), dimensions, 3).filter_map(|key| count.get(&key)).sum()
-        }
-    };
-    sources.par_iter().map(near).collect()
+    let notable = targets.iter().filter(|run| run.places.len() >= NOTABLE);
+    let counts: HashMap<BlockKey, usize> = notable.map(|run| (run.key, run.places.len())).collect();
+    sources.par_iter().map(|run| places_around(run, &counts, dimensions)).collect()
+}
+
+/// The places in a block and its neighbours; zero for a block that is ignored.
+fn places_around(run: &BlockRun, counts: &HashMap<BlockKey, usize>, dimensions: usize) -> usize {
+    if run.places.len() < NOTABLE {
+        return 0;
+    }
+    let corner = std::array::from_fn(|k| run.key[k] - i64::from(k >= 3 - dimensions));
+    cube(corner, dimensions, 3).filter_map(|key| counts.get(&key)).sum()
 }
 
 /// What finding the blocks costs for each source and target, on the lattice or not, in multiplications. Estimated, not measured.

@@ -59,15 +59,15 @@ impl Sums {
     ) -> Vec<Slot<'_>> {
         let columns = std::iter::once(&mut self.mass).chain(&mut self.values).chain([&mut self.error]);
         let mut rest: Vec<&mut [f64]> = columns.map(Vec::as_mut_slice).collect();
-        let mut taken = 0;
-        let slot = |targets: Range<usize>| {
+        let (mut slots, mut taken) = (Vec::new(), 0);
+        for targets in targets {
             split_off(&mut rest, targets.start - taken);
             taken = targets.end;
             let mut columns = split_off(&mut rest, targets.len());
             let error = columns.pop().unwrap_or_default();
-            Slot { targets, columns, error, beside, too_small }
-        };
-        targets.map(slot).collect()
+            slots.push(Slot { targets, columns, error, beside, too_small });
+        }
+        slots
     }
 }
 

@@ -137,8 +137,8 @@ impl<D: Decay<A>, const A: usize> Summation<'_, D, A> {
     /// Sums again the targets that missed the tolerance.
     pub(super) fn repair(&self, missed: &[(usize, u32)], sums: &mut Sums) {
         for missed in missed.chunks(MOST_REPAIRED) {
-            let of_group = |rows: &[(usize, u32)]| self.repaired(rows);
-            let repaired: Vec<Vec<TargetSums>> = missed.par_chunk_by(|a, b| a.0 == b.0).map(of_group).collect();
+            let groups = missed.par_chunk_by(|a, b| a.0 == b.0);
+            let repaired: Vec<Vec<TargetSums>> = groups.map(|rows| self.repaired(rows)).collect();
             for TargetSums { place, sums: found, error, exponent } in repaired.into_iter().flatten() {
                 sums.write(place as usize, found.into_iter(), error, exponent);
             }
@@ -150,10 +150,8 @@ impl<D: Decay<A>, const A: usize> Summation<'_, D, A> {
         let mut made = None;
         let direct = self.direct(self.groups.of(self.scene, missed[0].0, &mut made));
         let places: Vec<u32> = missed.iter().map(|row| row.1).collect();
-        let sure = |teams: &[&[u32]]| -> Vec<TargetSums> {
-            let mut scratch = Scratch::new(self.columns.len());
-            teams.iter().flat_map(|team| direct.sure(team, &mut scratch)).collect()
-        };
-        direct.teams(&places).par_chunks(4).flat_map_iter(sure).collect()
+        let teams = direct.teams(&places);
+        let scratch = || Scratch::new(self.columns.len());
+        teams.par_iter().map_init(scratch, |scratch, team| direct.sure(team, scratch)).flatten_iter().collect()
     }
 }

@@ -199,9 +199,9 @@ impl<'a, D: Decay<A>, const A: usize, const K: usize> Forest<'a, D, A, K> {
     fn nearest_but(&self, home: u32, place: &[f64; K], group: usize) -> Option<usize> {
         let sources = self.scene.layout.sources.groups[group].clone();
         let Some(tree) = self.tree(group) else {
-            let distance = |source: usize| squared_distance(place, &self.scene.layout.sources.place(source));
             let others = sources.filter(|source| *source as u32 != home);
-            return others.min_by(|a, b| distance(*a).total_cmp(&distance(*b)));
+            let others = others.map(|other| (squared_distance(place, &self.scene.layout.sources.place(other)), other));
+            return others.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, nearest)| nearest);
         };
         let two = NonZero::<usize>::MIN.saturating_add(1);
         let found = tree.query(place).nearest_n::<SquaredEuclidean<f64>>(two).execute();

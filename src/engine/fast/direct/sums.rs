@@ -26,11 +26,6 @@ const LOG_TOO_SMALL: f64 = -890.0;
 /// By how much the decay to a box may be above that to a place in it: both are sums of three squares, rounded.
 const ROUNDINGS_OF_A_BOX: f64 = 8.0 * f64::EPSILON;
 
-/// The largest difference of two places along one axis.
-fn farthest_axis(axes: &[Vec<f64>], one: u32, other: u32) -> f64 {
-    axes.iter().map(|axis| (axis[other as usize] - axis[one as usize]).abs()).fold(0.0, f64::max)
-}
-
 /// Whether few sources lie between two targets along the curve, as far as their homes show.
 fn few_between(home: &[u32], first: u32, last: u32) -> bool {
     let (first, last) = (home[first as usize], home[last as usize]);
@@ -90,20 +85,22 @@ impl<D: Decay<A>, const A: usize> DirectSums<'_, D, A> {
     pub(crate) fn teams<'p>(&self, places: &'p [u32]) -> Vec<&'p [u32]> {
         let typical = (self.weight.max(1.0) / self.tolerance).log2();
         let across = TEAM_PER_REACH * self.decay.squared_reach(typical).sqrt();
-        let layout = &self.scene.layout;
-        let axes = &layout.targets.axes[..layout.metric.dimensions()];
-        let mut teams = Vec::new();
-        let mut rest = places;
+        let (mut teams, mut rest) = (Vec::new(), places);
         while let Some(&first) = rest.first() {
-            let near = |place: &&u32| {
-                let apart = farthest_axis(axes, first, **place);
-                apart <= across || (apart <= SPARSE * across && few_between(&layout.home, first, **place))
-            };
-            let (team, others) = rest.split_at(rest.iter().take(TEAM).take_while(near).count().max(1));
+            let near = rest.iter().take(TEAM).take_while(|place| self.are_near(first, **place, across));
+            let (team, others) = rest.split_at(near.count().max(1));
             teams.push(team);
             rest = others;
         }
         teams
+    }
+
+    /// Whether two targets may be of one team.
+    fn are_near(&self, first: u32, other: u32, across: f64) -> bool {
+        let layout = &self.scene.layout;
+        let axes = layout.targets.axes[..layout.metric.dimensions()].iter();
+        let apart = axes.map(|axis| (axis[other as usize] - axis[first as usize]).abs()).fold(0.0, f64::max);
+        apart <= across || (apart <= SPARSE * across && few_between(&layout.home, first, other))
     }
 
     /// Sums over a tree without the boxes that contribute little next to the lower bound of D: for each target its sums and their error. The
@@ -171,11 +168,9 @@ impl<D: Decay<A>, const A: usize> DirectSums<'_, D, A> {
         let bounds = Bounds::around(&layout.targets, layout.metric.dimensions(), &places);
         scratch.near.clear();
         let left_out = tree.walk(self.decay, &bounds, omission, &mut scratch.near);
-        let target = |(&place, floor): (&u32, &MassFloor)| {
-            let (little, shift) = little_and_shift(floor);
-            DirectTarget { place: layout.targets.place(place as usize), left_out: self.left_out(place), little, shift }
-        };
-        let targets: Vec<DirectTarget<A>> = team.iter().zip(&scratch.floors).map(target).collect();
+        let targets =
+            team.iter().zip(&scratch.floors).map(|(&place, floor)| self.target(place, little_and_shift(floor)));
+        let targets: Vec<DirectTarget<A>> = targets.collect();
         found.clear();
         arch().dispatch(LeafPass {
             decay: self.decay,
@@ -188,6 +183,11 @@ impl<D: Decay<A>, const A: usize> DirectSums<'_, D, A> {
             found,
         });
         left_out
+    }
+
+    fn target(&self, place: u32, (little, shift): (f64, f64)) -> DirectTarget<A> {
+        let coordinates = self.scene.layout.targets.place(place as usize);
+        DirectTarget { place: coordinates, left_out: self.left_out(place), little, shift }
     }
 
     fn left_out(&self, place: u32) -> u32 {
@@ -206,11 +206,9 @@ impl<D: Decay<A>, const A: usize> DirectSums<'_, D, A> {
     /// is zero and every box may be left out.
     fn floor(&self, place: u32, known: f64) -> MassFloor {
         let layout = &self.scene.layout;
-        let from =
-            |decay: f64, source: usize| MassFloor { decay, log_mass: log2_below(self.scene.mass[source]) - decay };
         let home = layout.home[place as usize];
         if home != NOWHERE && layout.own == Own::Counts {
-            let home = from(0.0, home as usize);
+            let home = self.contribution(0.0, home as usize);
             return MassFloor { log_mass: home.log_mass.max(known), ..home };
         }
         if known > f64::NEG_INFINITY {
@@ -219,6 +217,13 @@ impl<D: Decay<A>, const A: usize> DirectSums<'_, D, A> {
         let target: [f64; A] = layout.targets.place(place as usize);
         self.tree
             .nearest(self.decay, &layout.sources, &target, self.left_out(place))
-            .map_or(MassFloor { decay: 0.0, log_mass: f64::INFINITY }, |(decay, source)| from(decay, source))
+            .map_or(MassFloor { decay: 0.0, log_mass: f64::INFINITY }, |(decay, source)| {
+                self.contribution(decay, source)
+            })
+    }
+
+    /// What one source gives alone.
+    fn contribution(&self, decay: f64, source: usize) -> MassFloor {
+        MassFloor { decay, log_mass: log2_below(self.scene.mass[source]) - decay }
     }
 }

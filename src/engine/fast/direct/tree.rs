@@ -173,13 +173,14 @@ fn look<D: Decay<A>, const A: usize>(
     left_out: u32,
     nearest: &mut (f64, usize),
 ) {
-    let place = |lane: usize| (leaf.start as usize + lane).min(leaf.end as usize - 1);
-    let many = std::array::from_fn(|k| std::array::from_fn(|lane| sources.axes[k][place(lane)]));
+    // Spare lanes repeat the last place.
+    let places: [usize; LEAF] = std::array::from_fn(|lane| (leaf.start as usize + lane).min(leaf.end as usize - 1));
+    let many = std::array::from_fn(|k| places.map(|place| sources.axes[k][place]));
     let mut decays = [[0.0; LEAF]];
     find_decays(decay, target, &[many], &mut decays);
-    for (lane, here) in decays[0].into_iter().enumerate() {
-        if here < nearest.0 && place(lane) != left_out as usize {
-            *nearest = (here, place(lane));
+    for (here, place) in decays[0].into_iter().zip(places) {
+        if here < nearest.0 && place != left_out as usize {
+            *nearest = (here, place);
         }
     }
 }

@@ -9,9 +9,10 @@ use super::bands::{Bands, PatchKey};
 use super::chebyshev::{Arcs, Chebyshev, lebesgue};
 use super::nodes::CHUNK;
 use crate::engine::bounds::squared_distance;
+use crate::engine::fast::sphere::Cap;
 use crate::engine::pieces::pieces;
 use crate::engine::tile::{RUN, TargetTile};
-use crate::kernel::{DECAY_ROUNDINGS, KERNEL_ROUNDINGS, LANES, Sphere};
+use crate::kernel::{DECAY_ROUNDINGS, KERNEL_ROUNDINGS, LANES, Lanes, Sphere};
 use crate::scene::Cloud;
 
 /// Two places of a patch are at most this many heights apart.
@@ -67,18 +68,15 @@ impl GlobeLattice {
 
     /// For each of some patches those others that are within reach.
     pub(crate) fn near(&self, patches: &[PatchKey], others: &[PatchKey]) -> Vec<Vec<u32>> {
-        let others: Vec<([f64; 3], f64)> = others.iter().map(|key| self.bands.cap(*key)).collect();
-        let near = |key: &PatchKey| {
-            let cap = self.bands.cap(*key);
-            (0..).zip(&others).filter(|(_, other)| self.is_near(&cap, other)).map(|(number, _)| number).collect()
-        };
-        patches.par_iter().map(near).collect()
+        let others: Vec<Cap> = others.iter().map(|key| self.bands.cap(*key)).collect();
+        patches.par_iter().map(|key| self.near_cap(&self.bands.cap(*key), &others)).collect()
     }
 
-    /// Whether two caps, given by centre and radius, are within reach.
-    fn is_near(&self, (centre, radius): &([f64; 3], f64), (other, more): &([f64; 3], f64)) -> bool {
-        // The chord is no longer than the arc.
-        squared_distance(centre, other).sqrt() <= self.reach + radius + more
+    /// The numbers of those caps that are within reach of one. The chord is no longer than the arc.
+    fn near_cap(&self, cap: &Cap, others: &[Cap]) -> Vec<u32> {
+        let chord = |other: &Cap| squared_distance(&cap.centre, &other.centre).sqrt();
+        let near = (0..).zip(others).filter(|(_, other)| chord(other) <= self.reach + cap.radius + other.radius);
+        near.map(|(number, _)| number).collect()
     }
 
     /// All nodes of some patches.
@@ -95,19 +93,20 @@ impl GlobeLattice {
         let (from, to, nodes) = (self.nodes(sources), self.nodes(targets), self.nodes_of_a_patch());
         let moments: Vec<&[f64]> = moments.iter().map(Vec::as_slice).collect();
         let decay = Sphere { scale: 0.5 * std::f64::consts::LOG2_E / (self.sigma * self.sigma) };
-        let tiles: Vec<(usize, usize)> =
-            (0..near.len()).flat_map(|patch| (0..nodes).step_by(LANES).map(move |start| (patch, start))).collect();
-        let sum_tile = |&(patch, start): &(usize, usize)| {
-            let first = (patch * nodes + start) as u32;
-            let places: Vec<u32> = (first..first + LANES.min(nodes - start) as u32).collect();
-            TargetTile::between(decay, &to, &from, 3, &places).sum(runs_of_nodes(&near[patch], nodes), &moments)
-        };
-        let sums: Vec<_> = tiles.par_iter().map(sum_tile).collect();
+        let tiles: Vec<(usize, Range<usize>)> =
+            (0..near.len()).flat_map(|patch| pieces(&(0..nodes), LANES).map(move |tile| (patch, tile))).collect();
+        let sums: Vec<Vec<Lanes>> = tiles
+            .par_iter()
+            .map(|(patch, tile)| {
+                let places: Vec<u32> = tile.clone().map(|node| (patch * nodes + node) as u32).collect();
+                TargetTile::between(decay, &to, &from, 3, &places).sum(runs_of_nodes(&near[*patch], nodes), &moments)
+            })
+            .collect();
         let mut field = vec![0.0; near.len() * moments.len() * nodes];
-        for ((patch, start), sums) in tiles.into_iter().zip(sums) {
+        for ((patch, tile), sums) in tiles.into_iter().zip(sums) {
             let patch = &mut field[patch * moments.len() * nodes..];
             for (out, sums) in patch.chunks_exact_mut(nodes).zip(sums) {
-                out[start..].iter_mut().zip(sums).for_each(|(out, sum)| *out = sum);
+                out[tile.clone()].copy_from_slice(&sums[..tile.len()]);
             }
         }
         field

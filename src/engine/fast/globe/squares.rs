@@ -185,11 +185,13 @@ pub(crate) fn least_mass(counted: &CountedRows) -> f64 {
 
 /// The same for targets around a centre, with the weights around others: two places are farther apart by `off` at most.
 fn least_mass_at(target: &[f64; 3], sources: &[([f64; 3], f64)], off: f64, sigma: f64) -> f64 {
-    let mass = |(source, weight): &([f64; 3], f64)| {
-        let arc = 2.0 * (0.5 * (squared_distance(target, source).sqrt() + off)).min(1.0).asin();
-        weight * (-0.5 * (arc / sigma).powi(2)).exp()
-    };
-    sources.iter().map(mass).sum()
+    sources.iter().map(|(source, weight)| weight * least_kernel(target, source, off, sigma)).sum()
+}
+
+/// The kernel between two places that are farther apart by `off` than these.
+fn least_kernel(one: &[f64; 3], other: &[f64; 3], off: f64, sigma: f64) -> f64 {
+    let arc = 2.0 * (0.5 * (squared_distance(one, other).sqrt() + off)).min(1.0).asin();
+    (-0.5 * (arc / sigma).powi(2)).exp()
 }
 
 /// Counts in cubes that are few enough: whether there are targets, and the weight; and the side of the cubes.

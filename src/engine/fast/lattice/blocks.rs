@@ -194,9 +194,9 @@ fn line(key: BlockKey, axis: usize, steps: RangeInclusive<i64>) -> impl Iterator
 
 /// The blocks of a cube from its lowest corner on, `side` along each axis.
 pub(crate) fn cube(corner: BlockKey, dimensions: usize, side: usize) -> impl Iterator<Item = BlockKey> {
-    let extent = move |axis: usize| if axis < 3 - dimensions { 1 } else { side as i64 };
-    (0..extent(0)).flat_map(move |a| {
-        (0..extent(1)).flat_map(move |b| (0..extent(2)).map(move |c| [corner[0] + a, corner[1] + b, corner[2] + c]))
+    let extent: [i64; 3] = std::array::from_fn(|axis| if axis < 3 - dimensions { 1 } else { side as i64 });
+    (0..extent[0]).flat_map(move |a| {
+        (0..extent[1]).flat_map(move |b| (0..extent[2]).map(move |c| [corner[0] + a, corner[1] + b, corner[2] + c]))
     })
 }
 

@@ -186,10 +186,10 @@ impl MiddleMatrix {
         let n = window.nodes as i64;
         let entry = |from: i64, to: i64| window.middle(variance, to - from - step * n);
         let entries: Vec<f64> = (0..n).flat_map(|from| (0..n).map(move |to| entry(from, to))).collect();
-        let reaches = |row: &usize| entries[row * window.nodes..(row + 1) * window.nodes].iter().any(|x| *x > 0.0);
-        let start = (0..window.nodes).find(reaches).unwrap_or(window.nodes);
-        let end = (start..window.nodes).rfind(reaches).map_or(start, |last| last + 1);
-        Self { nodes: window.nodes, rows: start..end, entries }
+        let rows = (0..window.nodes).zip(entries.chunks_exact(window.nodes));
+        let mut reaching = rows.filter(|(_, row)| row.iter().any(|entry| *entry > 0.0)).map(|(row, _)| row);
+        let rows = reaching.next().map_or(0..0, |first| first..reaching.last().unwrap_or(first) + 1);
+        Self { nodes: window.nodes, rows, entries }
     }
 }
 

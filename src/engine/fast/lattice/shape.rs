@@ -22,11 +22,12 @@ impl Shape {
     pub(super) fn of(window: &Window) -> Self {
         let blocks = window.blocks_touched();
         let width = window.taps.next_multiple_of(8);
-        let along = |axis: usize| if axis < 3 - window.dimensions { 1 } else { blocks * window.nodes };
-        let taps = |axis: usize| if axis < 3 - window.dimensions { 1 } else { window.taps };
+        // One node on axes that do not exist.
+        let [along, taps] = [blocks * window.nodes, window.taps]
+            .map(|count| [0, 1, 2].map(|axis| if axis < 3 - window.dimensions { 1 } else { count }));
         let second = if window.dimensions == 1 { ROWS } else { window.nodes + window.taps.next_multiple_of(ROWS) };
-        let extent = [along(0), along(1).max(second), along(2).max(window.nodes + width)];
-        Self { blocks, extent, taps: std::array::from_fn(taps), width }
+        let extent = [along[0], along[1].max(second), along[2].max(window.nodes + width)];
+        Self { blocks, extent, taps, width }
     }
 
     /// Number of nodes.

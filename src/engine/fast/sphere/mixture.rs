@@ -101,12 +101,11 @@ impl<'a> Samples<'a> {
         let sum = |arc: f64| parts.iter().map(|(weight, variance)| weight * self.part(arc, *variance)).sum::<f64>();
         let miss = |&arc: &f64| (sum(arc) - self.kernel(arc)).abs() / self.root(arc);
         let width = self.farthest * SAMPLES as f64 / self.arcs.len() as f64;
+        let ends = (1..).map(|piece: u32| f64::from(piece) * width);
+        let misses = self.arcs.chunks_exact(SAMPLES).map(|arcs| arcs.iter().map(miss).fold(0.0, f64::max));
         // The norm is shortest, next to √K, where a piece ends.
-        let of_piece = |(piece, arcs): (usize, &[f64])| {
-            let end = (piece + 1) as f64 * width;
-            arcs.iter().map(miss).fold(0.0, f64::max) / self.norm.per_root(self.root(end))
-        };
-        let largest = self.arcs.chunks_exact(SAMPLES).enumerate().map(of_piece).fold(0.0, f64::max);
+        let in_norms = misses.zip(ends).map(|(miss, end)| miss / self.norm.per_root(self.root(end)));
+        let largest = in_norms.fold(0.0, f64::max);
         let between = (std::f64::consts::FRAC_PI_2 * DEGREE as f64 / SAMPLES as f64).cos().recip();
         Mixture { miss: between * largest + 1e-14, farthest: self.farthest, parts }
     }

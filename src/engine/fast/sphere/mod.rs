@@ -19,5 +19,5 @@ mod sphere_lattice;
 mod windows;
 
 pub(crate) use self::design::ChartDemand;
-pub(crate) use self::known::{KnownPlaces, angle, centre, centres, half_diagonal, sorted_centres};
+pub(crate) use self::known::{Cap, KnownPlaces, angle, centre, centres, half_diagonal, sorted_centres};
 pub(crate) use self::sphere_lattice::{BYTES_OF_PLACE, ChartProblem, SphereLattice};

@@ -42,6 +42,12 @@ struct Chart {
     reach: SourceReach,
 }
 
+impl Chart {
+    fn new(targets: &KnownPlaces, cap: Cap, halo: f64) -> Self {
+        Self { frame: Frame::about(cap.centre), reach: SourceReach::new(targets, cap, halo) }
+    }
+}
+
 /// Cubes along the curve, and the chart of each.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ChartCubes {
@@ -89,12 +95,8 @@ impl SphereLattice {
             Some((cut.overlap * design.cost(demand), design, cut))
         });
         let (_, design, cut) = designed.min_by(|a, b| a.0.total_cmp(&b.0))?;
-        let chart = |(targets_of_chart, cap): &(BlockRun, Cap)| Chart {
-            frame: Frame::about(cap.centre),
-            reach: SourceReach::new(&targets.part(targets_of_chart.places.clone()), *cap, halo),
-        };
-        let charts = cut.pieces.iter().map(chart).collect();
-        Some(Self { design, charts, cells: *cells, cubes: cut.cubes() })
+        let charts = cut.pieces.iter().map(|(run, cap)| Chart::new(&targets.part(run.places.clone()), *cap, halo));
+        Some(Self { design, charts: charts.collect(), cells: *cells, cubes: cut.cubes() })
     }
 }
 
