@@ -16,7 +16,7 @@
 //!
 //! Order of files: [`direct`]; [`lattice`], the trait, and [`plane`], [`sphere`], [`globe`], its three implementations; [`any_lattice`], the one
 //! place that chooses among them. In memory: [`savings`], [`laid`], [`group`], [`memory`], [`slots`], [`summation`], [`engine`].
-//! Streamed: [`plan`] and [`moments`].
+//! Streamed: [`moments`].
 
 mod any_lattice;
 mod direct;
@@ -27,7 +27,6 @@ mod laid;
 mod lattice;
 mod memory;
 mod moments;
-mod plan;
 mod plane;
 mod savings;
 mod slots;
@@ -36,8 +35,8 @@ mod summation;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::any_lattice::LatticePlan;
 pub use self::engine::Fast;
 pub(crate) use self::lattice::{CountedCube, CountedRows, MOST_PARTS};
 pub(in crate::engine) use self::memory::usual_need;
 pub(crate) use self::moments::{NodeField, NodeMoments};
-pub(crate) use self::plan::LatticePlan;

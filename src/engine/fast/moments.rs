@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use super::any_lattice::LatticePlan;
 use super::lattice::{BlockKey, LaidPlaces, LastBlocks, Lattice, NodeBlocks, Points, add_compensated, positions};
-use super::plan::LatticePlan;
 use crate::engine::plan::Sums;
 use crate::scene::Scene;
 

@@ -39,11 +39,11 @@ impl Sheets for PlaneLattice {
     }
 
     fn sources(&self, _: usize, _: &Cloud, runs: &[BlockRun]) -> LaidPlaces {
-        LaidPlaces::in_order(runs.to_vec())
+        LaidPlaces { runs: runs.to_vec(), ..LaidPlaces::default() }
     }
 
     fn targets(&self, _: usize, cloud: &Cloud, places: Range<usize>) -> LaidPlaces {
-        LaidPlaces::in_order(self.grid.runs(cloud, places))
+        LaidPlaces { runs: self.grid.runs(cloud, places), ..LaidPlaces::default() }
     }
 
     fn bound(&self, points: usize, weight: f64) -> Bound {

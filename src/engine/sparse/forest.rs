@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::candidates::{Candidates, Neighbours};
 use super::limits::{Limits, Truncation};
-use crate::engine::bounds::squared_distance;
+use crate::engine::bounds::{Bounds, squared_distance};
 use crate::engine::decays::find_decays;
 use crate::engine::matrix::{CHUNK, RowBlock};
 use crate::engine::plan::Sums;
@@ -234,12 +234,8 @@ impl<'a, D: Decay<A>, const A: usize, const K: usize> Forest<'a, D, A, K> {
 
     /// The middle of the box around a tile.
     fn centre(&self, tile: &QueryTile) -> [f64; K] {
-        std::array::from_fn(|k| {
-            let axis = &self.scene.layout.targets.axes[k][tile.targets.clone()];
-            let low = axis.iter().copied().fold(f64::INFINITY, f64::min);
-            let high = axis.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            low + 0.5 * (high - low)
-        })
+        let Bounds { low, high } = Bounds::around(&self.scene.layout.targets, K, &tile.targets);
+        std::array::from_fn(|k| low[k] + 0.5 * (high[k] - low[k]))
     }
 
     /// Keeps what the truncation asks for, normalised to a row.

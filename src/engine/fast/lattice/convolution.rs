@@ -64,16 +64,20 @@ const BLOCKS_AT_ONCE: usize = 16;
 
 /// Nodes → nodes with the Gaussians of some terms: block after block, set by set, all columns.
 pub(super) fn convolve(window: &Window, terms: &Terms, route: &Route, spread: Vec<f64>, columns: usize) -> Vec<f64> {
-    let mut convolution = Convolution { window, route, columns, passes: vec![Vec::new(); window.dimensions] };
+    let (sets, numbers) = (terms.sets, columns * window.nodes_per_block());
+    let convolution = Convolution { window, route, numbers };
     if let Some(variance) = terms.single() {
         return convolution.once(variance, spread);
     }
-    let (sets, numbers) = (terms.sets, convolution.numbers());
     let mut total = vec![0.0; route.last().len() * sets * numbers];
+    // Memory that is reused from convolution to convolution.
+    let mut passes = vec![Vec::new(); window.dimensions];
     for part in &terms.parts {
+        let matrices = MiddleMatrix::all(window, part.variance);
         for (set, weights) in part.weights.chunks_exact(sets).enumerate() {
-            let found = convolution.run(part.variance, &spread, sets * numbers, set * numbers);
-            let blocks = total.par_chunks_exact_mut(sets * numbers).zip(found.par_chunks_exact(numbers));
+            convolution.run(&matrices, &spread, (sets * numbers, set * numbers), &mut passes);
+            let found = passes[window.dimensions - 1].par_chunks_exact(numbers);
+            let blocks = total.par_chunks_exact_mut(sets * numbers).zip(found);
             blocks.with_min_len(BLOCKS_AT_ONCE).for_each(|(total, found)| {
                 for (total, weight) in total.chunks_exact_mut(numbers).zip(weights) {
                     total.iter_mut().zip(found).for_each(|(total, value)| *total += weight * value);
@@ -101,47 +105,41 @@ pub(super) fn bytes_of_nodes(window: &Window, terms: &Terms, route: &Route) -> u
 struct Convolution<'a> {
     window: &'a Window,
     route: &'a Route,
-    columns: usize,
-    /// The results of each pass: memory that is reused from convolution to convolution.
-    passes: Vec<Vec<f64>>,
+    /// Numbers of these columns in one block.
+    numbers: usize,
 }
 
 impl Convolution<'_> {
-    /// Numbers in one block.
-    fn numbers(&self) -> usize {
-        self.columns * self.window.nodes_per_block()
-    }
-
-    /// Convolves the columns that start at a number of each of the first blocks, which have `stride` numbers, with the Gaussian of one
-    /// variance.
-    fn run(&mut self, variance: f64, from: &[f64], stride: usize, start: usize) -> &[f64] {
-        let matrices = MiddleMatrix::all(self.window, variance);
-        let mut passes = std::mem::take(&mut self.passes);
-        for pass in 0..passes.len() {
+    /// Convolves some columns of the first blocks, given by how many numbers these have and where the columns start; writes the results of
+    /// each pass.
+    fn run(&self, matrices: &[MiddleMatrix], from: &[f64], within: (usize, usize), passes: &mut [Vec<f64>]) {
+        self.pass(0, matrices, from, within, &mut passes[0]);
+        for pass in 1..passes.len() {
             let (before, after) = passes.split_at_mut(pass);
-            let before = match before.last() {
-                Some(before) => PassInput { values: before, stride: self.numbers(), start: 0 },
-                None => PassInput { values: from, stride, start },
-            };
-            self.pass(pass, &matrices, before, &mut after[0]);
+            self.pass(pass, matrices, &before[pass - 1], (self.numbers, 0), &mut after[0]);
         }
-        self.passes = passes;
-        self.passes.last().map_or(&[], Vec::as_slice)
     }
 
     /// Convolves all columns of the first blocks. Each pass frees what it has read, so that the next one reuses the memory.
-    fn once(self, variance: f64, mut values: Vec<f64>) -> Vec<f64> {
+    fn once(&self, variance: f64, mut values: Vec<f64>) -> Vec<f64> {
         let matrices = MiddleMatrix::all(self.window, variance);
         for pass in 0..self.window.dimensions {
             let mut after = Vec::new();
-            self.pass(pass, &matrices, PassInput { values: &values, stride: self.numbers(), start: 0 }, &mut after);
+            self.pass(pass, &matrices, &values, (self.numbers, 0), &mut after);
             values = after;
         }
         values
     }
 
-    fn pass(&self, pass: usize, matrices: &[MiddleMatrix], before: PassInput, after: &mut Vec<f64>) {
-        let numbers = self.numbers();
+    fn pass(
+        &self,
+        pass: usize,
+        matrices: &[MiddleMatrix],
+        before: &[f64],
+        within: (usize, usize),
+        after: &mut Vec<f64>,
+    ) {
+        let (numbers, (stride, start)) = (self.numbers, within);
         let axis = 3 - self.window.dimensions + pass;
         let inner = self.window.nodes.pow(2 - axis as u32);
         after.resize(self.route.stages[pass + 1].len() * numbers, 0.0);
@@ -150,19 +148,11 @@ impl Convolution<'_> {
         blocks.for_each(|(out, links)| {
             out.fill(0.0);
             for (source, matrix) in links.iter().zip(matrices).filter(|(source, _)| **source != NOWHERE) {
-                let values = &before.values[*source as usize * before.stride + before.start..][..numbers];
+                let values = &before[*source as usize * stride + start..][..numbers];
                 arch().dispatch(MatrixPass { inner, matrix, values, out });
             }
         });
     }
-}
-
-/// The input of a pass: its numbers, how many there are from one block to the next, and where the columns start in a block.
-#[derive(Clone, Copy)]
-struct PassInput<'a> {
-    values: &'a [f64],
-    stride: usize,
-    start: usize,
 }
 
 /// The middle Gaussian from the nodes of one block to those of another.
