@@ -9,7 +9,7 @@ use crate::space::Metric;
 /// Bytes of the trees for each source: a box of 56 bytes and a range of 8 for sixteen sources, boxes around those, and all once more for
 /// sources in thin blocks.
 const TREES: u64 = 10;
-/// Bytes of a target besides its sums: tasks, and rows that are summed again.
+/// Bytes of a target besides its sums: tasks, and rows that are summed again. Estimated, not measured.
 const AT_TARGET: u64 = 16;
 /// Times that a source is on a chart: charts overlap (1.1 to 1.3 at 2M + 2M rows, σ = 500 m to 20 km, 2026-11-18).
 const USUAL_CHARTS: f64 = 1.2;

@@ -79,7 +79,7 @@ impl NodeMoments {
     }
 }
 
-/// Bytes of a block besides its numbers: its key and where it is, in two maps.
+/// Bytes of a block besides its numbers: its key and where it is, in two maps that may be half empty. Estimated, not measured.
 const BYTES_OF_A_BLOCK: u64 = 160;
 
 impl SheetMoments {

@@ -3,7 +3,7 @@
 use crate::engine::bounds::Bounds;
 use crate::kernel::Decay;
 
-/// Boxes that are evaluated together: two registers of four numbers, or one of eight.
+/// Boxes that are evaluated together: two registers of four numbers, or one of eight. Chosen, not measured.
 pub(crate) const BOXES: usize = 8;
 
 /// Some boxes, axis by axis; spare ones are empty and infinitely far.
@@ -109,7 +109,7 @@ pub(crate) fn power_of_two_above(x: f64) -> f64 {
     f64::from_bits(((x + 0.75) + TO_EXPONENT).to_bits() << 52)
 }
 
-/// The least exponent of [`power_of_two_above`]: smaller ones give the same power.
+/// The least exponent of [`power_of_two_above`], one above that of normal numbers: smaller ones give the same power.
 pub(crate) const SMALLEST: f64 = -1021.0;
 
 #[cfg(test)]

@@ -74,7 +74,8 @@ pub(crate) struct Arcs {
 }
 
 impl Arcs {
-    /// A bound on the error of interpolating it with this many nodes on an interval of this length, where |B| is at most `slope`.
+    /// A bound on the error of interpolating it with this many nodes on an interval of this length, where |B| is at most `slope`: the least
+    /// by some ellipses. Which are tried was chosen, not measured; each gives a bound.
     pub(crate) fn interpolation_error(&self, count: usize, length: f64, slope: f64) -> f64 {
         (1..60)
             .map(|step| self.error_on_ellipse(count, length, slope, 0.1 * f64::from(step)))

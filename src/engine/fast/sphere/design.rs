@@ -13,7 +13,7 @@ use crate::engine::fast::lattice::{Accuracy, Bound, Load, Window, WindowDemand};
 /// Sides of blocks that are tried, in σ, each larger than the one before by this factor. Chosen, not measured.
 const SIDES: Range<f64> = 1.5..14.0;
 const NEXT_SIDE: f64 = 1.1;
-/// Smallest `scale_offset`: it keeps divisions by it finite, and no chart that pays is smaller.
+/// Smallest `scale_offset`: it keeps divisions by it finite, and no chart that pays is smaller. Chosen, not measured.
 const LEAST_OFFSET: f64 = 1e-6;
 /// Most blocks from the centre of a chart to its edge: their numbers are 32-bit.
 const MOST_BLOCKS: f64 = 1e9;

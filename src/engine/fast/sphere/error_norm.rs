@@ -1,8 +1,8 @@
 //! The norm in which errors of kernels on the sphere are measured.
 
-/// Highest order of Laguerre's polynomials that is used: no expansion takes more parts.
+/// Highest order of Laguerre's polynomials that is used: no expansion takes more parts. Chosen, not measured.
 pub(crate) const MOST_ORDERS: usize = 12;
-/// Where they are evaluated: so often in each unit, and up to beyond the last zero, which is below 4m + 2.
+/// Where they are evaluated: so often in each unit, and up to beyond the last zero, which is below 4m + 2. How often was chosen, not measured.
 const LOOKS: u32 = 250;
 const LAST_LOOK: u32 = 60;
 

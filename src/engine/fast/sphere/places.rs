@@ -11,7 +11,7 @@ use crate::engine::bounds::Bounds;
 use crate::engine::fast::lattice::{BlockRun, LaidPlaces};
 use crate::scene::Cloud;
 
-/// Runs of sources that a task takes at least.
+/// Runs of sources that a task takes at least. Chosen, not measured.
 const RUNS_AT_ONCE: usize = 64;
 
 /// Where the sources of a chart are.
