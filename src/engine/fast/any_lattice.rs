@@ -9,9 +9,7 @@ use std::ops::{Deref, Range};
 use serde::{Deserialize, Serialize};
 
 use super::globe::{GlobeLattice, least_mass};
-use super::lattice::{
-    Accuracy, BlockGrid, Bound, CountedRows, Lattice, LatticeCost, Load, POINTS_PER_VOLUME, Sheets, Windowed,
-};
+use super::lattice::{Accuracy, BlockGrid, Bound, CountedRows, Lattice, LatticeCost, Load, POINTS_PER_VOLUME};
 use super::plane::PlaneLattice;
 use super::sphere::{ChartDemand, ChartProblem, KnownPlaces, SphereLattice, sorted_centres};
 use crate::scene::{Curve, Layout};
@@ -98,6 +96,12 @@ impl LatticePlan {
         windowed.or_else(|| Self::globe(counted))
     }
 
+    /// All rows may be in one block, in as many parts as allowed.
+    fn with(lattice: AnyLattice, curve: Curve, counted: &CountedRows) -> Self {
+        let points = lattice.window_and_load().map_or(0, |(window, _)| counted.points(&window));
+        Self { curve, bound: lattice.bound(points, counted.weight), lattice }
+    }
+
     /// Whether rows keep the tolerance that have at least this mass around them.
     fn certifies(&self, tolerance: f64, least: f64) -> bool {
         let error = self.bound.error(least);
@@ -110,7 +114,7 @@ impl LatticePlan {
         let curve = Curve::over(low, high, dimensions);
         let load = Load { point: counted.density(), node: 1.0 };
         let lattice = PlaneLattice::design(accuracy, curve, dimensions, load)?;
-        Some(Self { bound: bound(&lattice, counted), curve, lattice: AnyLattice::Plane(lattice) })
+        Some(Self::with(AnyLattice::Plane(lattice), curve, counted))
     }
 
     fn sphere(counted: &CountedRows, accuracy: &Accuracy) -> Option<Self> {
@@ -122,15 +126,13 @@ impl LatticePlan {
         let cells = accuracy.cells(curve)?;
         let lattice =
             SphereLattice::design(&ChartProblem { demand, sources: &sources, targets: &targets, cells, smallest })?;
-        Some(Self { bound: bound(&lattice, counted), curve, lattice: AnyLattice::Sphere(Box::new(lattice)) })
+        Some(Self::with(AnyLattice::Sphere(Box::new(lattice)), curve, counted))
     }
 
     /// Patches have the same error for all pairs: they are accurate enough if a fair part of all weight is around every row.
     fn globe(counted: &CountedRows) -> Option<Self> {
         let least = if counted.metric == Metric::Sphere { least_mass(counted) } else { 0.0 };
-        let lattice = GlobeLattice::for_all(counted, least)?;
-        let bound = lattice.bound(0, counted.weight);
-        let plan = Self { bound, curve: whole_sphere(), lattice: AnyLattice::Globe(lattice) };
+        let plan = Self::with(AnyLattice::Globe(GlobeLattice::for_all(counted, least)?), whole_sphere(), counted);
         plan.certifies(counted.tolerance, least).then_some(plan)
     }
 
@@ -144,11 +146,6 @@ impl LatticePlan {
 const SHARES_TRIED: [f64; 7] = [1.0, 1.0 / 2.0, 1.0 / 4.0, 1.0 / 8.0, 1.0 / 32.0, 1.0 / 128.0, 1.0 / 512.0];
 /// Part of the tolerance that is left for the rounding of averages, which joins their bound afterwards. Chosen, not measured.
 const LEFT: f64 = 1.0 / 64.0;
-
-/// The bound where all rows may be in one block, in as many parts as allowed.
-fn bound(lattice: &impl Windowed, counted: &CountedRows) -> Bound {
-    lattice.bound(counted.points(lattice.window()), counted.weight)
-}
 
 /// A curve around the whole sphere.
 fn whole_sphere() -> Curve {

@@ -15,7 +15,7 @@
 //! that miss the tolerance by this bound are summed again, directly, over all sources within the radius that surely keeps it.
 //!
 //! Order of files: [`direct`]; [`lattice`], the trait, and [`plane`], [`sphere`], [`globe`], its three implementations; [`any_lattice`], the one
-//! place that chooses among them. In memory: [`savings`], [`laid`], [`group`], [`memory`], [`slots`], [`summation`], [`engine`].
+//! place that chooses among them. In memory: [`savings`], [`laid`], [`group`], [`slots`], [`summation`], [`engine`].
 //! Streamed: [`moments`].
 
 mod any_lattice;
@@ -25,7 +25,6 @@ mod globe;
 mod group;
 mod laid;
 mod lattice;
-mod memory;
 mod moments;
 mod plane;
 mod savings;
@@ -37,6 +36,6 @@ mod tests;
 
 pub(crate) use self::any_lattice::LatticePlan;
 pub use self::engine::Fast;
+pub(in crate::engine) use self::engine::usual_need;
 pub(crate) use self::lattice::{CountedCube, CountedRows, MOST_PARTS};
-pub(in crate::engine) use self::memory::usual_need;
 pub(crate) use self::moments::{NodeField, NodeMoments};

@@ -61,14 +61,12 @@ pub(super) struct BlockCosts {
 
 impl BlockCosts {
     pub(super) fn of(window: &Window, load: Load) -> Self {
-        let d = window.dimensions as i32;
-        let nodes = (window.nodes as f64).powi(d);
-        let passes = load.node * f64::from(d) * ((2 * window.blocks_reached() + 1) * window.nodes) as f64;
+        let passes = load.node * window.dimensions as f64 * window.multiplications_in_a_block();
         // Measured at 304k + 304k rows: in space a block of sources makes many more blocks of nodes than in the plane,
         // and its surroundings do not stay in the cache.
-        let (slower, blocks) = if d == 3 { (1.5, 40.0) } else { (1.0, 2.0) };
+        let (slower, blocks) = if window.dimensions == 3 { (1.5, 40.0) } else { (1.0, 2.0) };
         let taps = window.multiplications_at_a_point();
-        Self { point: load.point * slower * 2.0 * taps, block: 2.0 * blocks * nodes * passes }
+        Self { point: load.point * slower * 2.0 * taps, block: 2.0 * blocks * passes }
     }
 
     /// What the lattice saves for this many sources in a block with this many targets around.

@@ -60,22 +60,19 @@ impl<D: Decay<A>, const A: usize> Summation<'_, D, A> {
 
     /// Writes the sums of the targets of a sheet, `values` in the order in which they are laid.
     fn read_sheet(&self, dense: &DenseSources, sheet: &LaidSheet, values: &[f64], sums: &mut Sums) {
+        let layout = &self.scene.layout;
         self.slots(sums, &sheet.owns).into_par_iter().for_each(|mut slot| {
             for (at, place) in slot.targets.clone().enumerate() {
-                self.write_lattice(dense, place, sheet.of_target(values, place, self.columns.len()), &mut slot, at);
+                let found = sheet.of_target(values, place, self.columns.len());
+                let home = layout.home[place];
+                let own = layout.own == Own::LeftOut && home != NOWHERE && dense.holds(home as usize);
+                slot.error[at] = dense.bound.error(found[0]);
+                for ((slot, sum), column) in slot.columns.iter_mut().zip(found).zip(self.columns) {
+                    // The lattice cannot leave a source out: it is subtracted again; its error is within the bound.
+                    slot[at] = sum - if own { column[home as usize] } else { 0.0 };
+                }
             }
         });
-    }
-
-    fn write_lattice(&self, dense: &DenseSources, place: usize, sums: &[f64], slot: &mut Slot, at: usize) {
-        let layout = &self.scene.layout;
-        let home = layout.home[place];
-        let own = layout.own == Own::LeftOut && home != NOWHERE && dense.holds(home as usize);
-        slot.error[at] = dense.bound.error(sums[0]);
-        for ((slot, sum), column) in slot.columns.iter_mut().zip(sums).zip(self.columns) {
-            // The lattice cannot leave a source out: it is subtracted again; its error is within the bound.
-            slot[at] = sum - if own { column[home as usize] } else { 0.0 };
-        }
     }
 
     /// Adds direct sums to those of lattices; gives the targets that miss the tolerance, with their group.

@@ -11,6 +11,7 @@ use crate::engine::bounds::squared_distance;
 use crate::engine::fast::lattice::{CountedRows, LatticeCost};
 use crate::engine::fast::savings::MULTIPLICATIONS_PER_PAIR;
 use crate::engine::fast::sphere::{KnownPlaces, angle, centre, centres, half_diagonal};
+use crate::scene::Cloud;
 
 /// Heights of bands that are tried, in σ and in radians. Chosen, not measured.
 const IN_SIGMA: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 6.0];
@@ -38,10 +39,12 @@ const MORE_PATCHES: u64 = 2;
 /// Most cubes between all of which distances are computed: 17 million. Chosen, not measured.
 const MOST_CUBES: usize = 1 << 12;
 
+/// Numbers of sources and targets by the squares that they are in, to the north and to the east.
+type Squares = BTreeMap<[i32; 2], [f64; 2]>;
+
 /// Counts of sources and targets.
 pub(super) struct SquareCounts {
-    /// Their numbers by the squares that they are in, to the north and to the east.
-    squares: BTreeMap<[i32; 2], [f64; 2]>,
+    squares: Squares,
     /// No arc is longer.
     longest: f64,
 }
@@ -67,11 +70,11 @@ impl MeshCost {
 impl SquareCounts {
     /// Of a sample of sources and of targets.
     pub(super) fn of(roles: [&KnownPlaces; 2]) -> Self {
-        let mut squares: BTreeMap<[i32; 2], [f64; 2]> = BTreeMap::new();
+        let mut squares = BTreeMap::new();
         for (role, known) in roles.into_iter().enumerate() {
             let every = (known.places.len() / SAMPLE).max(1);
             for place in known.places.clone().step_by(every) {
-                squares.entry(square(&angles(known.cloud, place))).or_default()[role] += every as f64;
+                counts_at(&mut squares, known.cloud, place)[role] += every as f64;
             }
         }
         let [source, target] = roles.map(KnownPlaces::cap);
@@ -82,11 +85,10 @@ impl SquareCounts {
     /// Of rows that are counted in cubes: by the centres of these, and by their weights.
     fn of_cubes(counted: &CountedRows) -> Self {
         let cloud = centres(counted.cubes.iter().map(|cube| cube.at), counted.side);
-        let mut squares: BTreeMap<[i32; 2], [f64; 2]> = BTreeMap::new();
+        let mut squares = BTreeMap::new();
         for (place, cube) in counted.cubes.iter().enumerate() {
-            let counts = squares.entry(square(&angles(&cloud, place))).or_default();
-            counts[0] += cube.weight;
-            counts[1] += if cube.targets { cube.weight } else { 0.0 };
+            let counts = counts_at(&mut squares, &cloud, place);
+            *counts = [counts[0] + cube.weight, counts[1] + if cube.targets { cube.weight } else { 0.0 }];
         }
         Self { squares, longest: 2.0 * KnownPlaces::in_cubes(&cloud, counted.side).cap().radius }
     }
@@ -134,8 +136,9 @@ impl SquareCounts {
     }
 }
 
-fn square(angles: &[f64; 2]) -> [i32; 2] {
-    angles.map(|angle| (angle / SQUARE).floor() as i32)
+/// The counts of the square that a place is in.
+fn counts_at<'a>(squares: &'a mut Squares, cloud: &Cloud, place: usize) -> &'a mut [f64; 2] {
+    squares.entry(angles(cloud, place).map(|angle| (angle / SQUARE).floor() as i32)).or_default()
 }
 
 impl GlobeLattice {

@@ -130,16 +130,13 @@ impl ChartDesign {
         self.expansion.near * (window.sampling + self.expansion.in_all * roundings * 0.5 * f64::EPSILON)
     }
 
-    /// Relative error of the expansion; it has another part that is a multiple of √K.
-    pub(crate) fn expanding(&self) -> f64 {
-        self.near * self.expansion.miss
-    }
-
     /// The bound of sums on these charts, with at most this many points in one block.
     pub(crate) fn bound(&self, points: usize, weight: f64) -> Bound {
         let (sampling, expansion) = (self.sampling(points), &self.expansion);
         let root = self.root() + expansion.far * sampling;
-        Bound { relative: sampling + self.expanding(), root, absolute: expansion.beyond + self.left_out, weight }
+        // The error of the expansion is one of the norm: it has a relative part, too.
+        let relative = sampling + self.near * expansion.miss;
+        Bound { relative, root, absolute: expansion.beyond + self.left_out, weight }
     }
 
     /// Error of the expansion and of truncation, as a multiple of √K.
@@ -172,7 +169,7 @@ mod tests {
             let task = demand(kilometres / 6371.0).expect("a mixture");
             let design = ChartDesign::new(&task, radius).expect("a chart of a continent");
             assert!(design.sampling(1000) < 1.1 * task.relative && design.root() < 1.7 * task.root, "{design:?}");
-            assert!(design.expanding() <= 0.5 * task.root * task.norm.near, "{design:?}");
+            assert!(design.near * design.expansion.miss <= 0.5 * task.root * task.norm.near, "{design:?}");
             // Corners of blocks are exact.
             assert_eq!(few_digits(design.grid.side).to_bits() & 0xF_FFFF_FFFF, 0);
         }
