@@ -13,6 +13,23 @@ pub(crate) const LANES: usize = 16;
 /// One number for each of [`LANES`] pairs.
 pub(crate) type Lanes = [f64; LANES];
 
+/// Up to sixteen numbers in lanes; spare lanes hold `spare`.
+#[inline(always)]
+pub(crate) fn lanes(numbers: &[f64], spare: f64) -> Lanes {
+    match numbers.first_chunk() {
+        Some(whole) => *whole,
+        None => few_lanes(numbers, spare),
+    }
+}
+
+/// The same for fewer numbers than there are lanes: only where a run of places ends.
+#[cold]
+fn few_lanes(numbers: &[f64], spare: f64) -> Lanes {
+    let mut lanes = [spare; LANES];
+    lanes[..numbers.len()].copy_from_slice(numbers);
+    lanes
+}
+
 /// From this decay on the kernel is zero: 2^−1020 is near the smallest normal number, 2^−1022.
 pub(crate) const VANISHED: f64 = 1020.0;
 

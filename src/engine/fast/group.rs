@@ -30,7 +30,7 @@ impl Groups {
         let all = 0..scene.layout.sources.groups.len();
         let split = |group| (group, GroupPlan::new(scene, group, tolerance));
         Self {
-            large: all.clone().into_par_iter().filter(|group| !is_small(scene, *group)).map(split).collect(),
+            large: all.clone().into_par_iter().filter(|group| is_large(scene, *group)).map(split).collect(),
             largest_weight: all.map(|group| scene.group_mass(group)).fold(0.0, f64::max),
         }
     }
@@ -44,9 +44,8 @@ impl Groups {
     }
 }
 
-fn is_small(scene: &Scene, group: usize) -> bool {
-    let (sources, targets) = (&scene.layout.sources.groups[group], &scene.layout.targets.groups[group]);
-    sources.len().max(targets.len()) <= SMALL
+fn is_large(scene: &Scene, group: usize) -> bool {
+    [&scene.layout.sources, &scene.layout.targets].iter().any(|cloud| cloud.groups[group].len() > SMALL)
 }
 
 /// If at most one in this many sources is in thin blocks, all blocks count as dense: direct sums for every target would cost more than a

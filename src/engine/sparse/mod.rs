@@ -88,18 +88,12 @@ impl WithDecay for BuildRows<'_> {
 
 /// Cuts the tiles into runs of about [`ROWS_PER_TASK`] targets.
 fn share_out(tiles: &[QueryTile]) -> Vec<&[QueryTile]> {
-    let mut tasks = Vec::new();
-    let (mut start, mut rows) = (0, 0);
-    for (end, tile) in tiles.iter().enumerate() {
+    let mut rows = 0;
+    let mut is_full = |tile: &QueryTile| {
         rows += tile.targets.len();
-        if rows >= ROWS_PER_TASK {
-            tasks.push(&tiles[start..=end]);
-            (start, rows) = (end + 1, 0);
-        }
-    }
-    tasks.push(&tiles[start..]);
-    tasks.retain(|task| !task.is_empty());
-    tasks
+        rows >= ROWS_PER_TASK && std::mem::take(&mut rows) > 0
+    };
+    tiles.chunk_by(|tile, _| !is_full(tile)).collect()
 }
 
 struct SparsePlan {

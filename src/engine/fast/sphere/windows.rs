@@ -6,7 +6,7 @@ use pulp::Simd;
 
 use super::chart::ChartGrid;
 use crate::engine::fast::lattice::{BlockRun, LaidPlaces, LoadPoints, PointLanes, Points, Taps, Window};
-use crate::kernel::{LANES, Lanes};
+use crate::kernel::{LANES, lanes};
 
 /// The scales of some places, and what follows from them for their windows.
 struct Scales {
@@ -87,8 +87,8 @@ impl LoadPoints for ChartLoader<'_> {
     #[inline(always)]
     fn load<S: Simd, const WIDTH: usize>(&self, taps: &Taps, places: &Range<usize>, points: &mut PointLanes) {
         points.start(places.len());
-        let decays = lanes_of(self.decays, places);
-        let [first, second] = self.positions.map(|positions| lanes_of(positions, places));
+        let decays = lanes(&self.decays[places.clone()], 0.0);
+        let [first, second] = self.positions.map(|positions| lanes(&positions[places.clone()], 0.0));
         let within = points.locate(taps, 1, &first);
         for (j, out) in points.across[1].iter_mut().enumerate().take(taps.shape.rows_touched(1)) {
             for lane in 0..LANES {
@@ -102,12 +102,4 @@ impl LoadPoints for ChartLoader<'_> {
             }
         }
     }
-}
-
-/// Up to sixteen numbers in lanes; spare lanes hold zero.
-#[inline(always)]
-fn lanes_of(values: &[f64], places: &Range<usize>) -> Lanes {
-    let mut lanes = [0.0; LANES];
-    lanes.iter_mut().zip(&values[places.clone()]).for_each(|(lane, value)| *lane = *value);
-    lanes
 }
