@@ -131,7 +131,7 @@
 //!     → engine/exact.rs → engine/tile.rs                               all pairs
 //!     → engine/fast/engine.rs → engine/fast/summation.rs, and there
 //!       → direct/sums.rs → direct/leaves.rs                            direct sums
-//!       → laid.rs → lattice/windowed.rs → lattice/transfer.rs → lattice/taps.rs     the lattice
+//!       → laid.rs → lattice/windowed.rs → lattice/taps.rs                         the lattice
 //!         → kernel.rs                           the Gaussian of sixteen pairs, in each inner loop
 //! ```
 //!
