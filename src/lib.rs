@@ -187,7 +187,7 @@ pub mod tune;
 
 pub use correct::{Corrected, Correction, LabelledRows};
 pub use engine::EngineOptions;
-pub use error::{Error, bytes};
+pub use error::{Error, Subject, bytes};
 pub use face::Face;
 pub use finding::{Finding, Severity};
 pub use parameters::{CorrectParameters, Parameters, PlaceColumns};

@@ -2,9 +2,10 @@
 
 use std::fmt::Display;
 
+use geosmooth::engine::Truncation;
 use geosmooth::job::{
-    self, Accuracy, Compare, DataOptions, Diagnose, KernelOptions, Listener, ReportOptions, RunOptions, ScoredOn,
-    ShownRows, SigmaSearch, Smooth, Tune, WeightMatrix,
+    self, Compare, DataOptions, Diagnose, KernelOptions, Listener, ReportOptions, RunOptions, ScoredOn, ShownRows,
+    SigmaSearch, Smooth, Tune, WeightMatrix,
 };
 use geosmooth::{Error, Parameters, PlaceColumns};
 use numpy::{IntoPyArray, PyArray1};
@@ -64,12 +65,12 @@ impl Options<'_> {
             correct_shrink: self.number("correct_shrink")?,
             no_correct: self.flag("no_correct")?,
             params: self.parameters("params")?,
-            accuracy: self.accuracy()?,
+            truncation: self.truncation()?,
         })
     }
 
-    fn accuracy(&self) -> PyResult<Accuracy> {
-        raising(Accuracy::of(self.number("tolerance")?, self.number("cutoff")?))
+    fn truncation(&self) -> PyResult<Truncation> {
+        raising(Truncation::of(self.number("tolerance")?, self.number("cutoff")?))
     }
 
     fn report(&self) -> PyResult<ReportOptions> {
@@ -147,7 +148,7 @@ pub(crate) fn tune<'py>(py: Python<'py>, options: Options<'py>) -> PyResult<Boun
         sigmas: raising(sigmas)?,
         c_grid: options.numbers("c_grid")?,
         label_weights: options.numbers("label_weight")?,
-        accuracy: options.accuracy()?,
+        truncation: options.truncation()?,
         output: options.path("output")?,
         surface: options.flag("surface")?,
         report: options.report()?,
@@ -231,7 +232,7 @@ pub(crate) fn methods<'py>(py: Python<'py>, options: Options<'py>) -> PyResult<B
         methods: raising(methods.transpose())?,
         metric: options.named("metric")?.unwrap_or(geosmooth::Measure::R2),
         grids,
-        accuracy: options.accuracy()?,
+        truncation: options.truncation()?,
         report: options.report()?,
         running: options.running()?,
         ..job::Methods::new(options.rows("test")?, options.rows("validation")?)

@@ -7,9 +7,10 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use super::terminal::{self, Terminal};
+use crate::engine::Truncation;
 use crate::error::Error;
 use crate::job::caller::Caller;
-use crate::job::{Accuracy, Bytes, DataOptions, KernelOptions, OnInvalid, ParameterSource, ReportOptions, RunOptions};
+use crate::job::{Bytes, DataOptions, KernelOptions, OnInvalid, ParameterSource, ReportOptions, RunOptions};
 use crate::parameters::PlaceColumns;
 
 /// The labelled rows, and the columns of all rows.
@@ -135,14 +136,14 @@ impl KernelArgs {
             correct_shrink: self.correct_shrink,
             no_correct: self.no_correct,
             params: self.params.clone().map(ParameterSource::File),
-            accuracy: self.accuracy.accuracy(),
+            truncation: self.accuracy.truncation(),
         })
     }
 }
 
 impl AccuracyArgs {
-    pub(super) fn accuracy(&self) -> Accuracy {
-        self.cutoff.map_or(Accuracy::Tolerance(self.tolerance), Accuracy::Cutoff)
+    pub(super) fn truncation(&self) -> Truncation {
+        self.cutoff.map_or(Truncation::Tolerance(self.tolerance), Truncation::Cutoff)
     }
 }
 

@@ -97,7 +97,7 @@ fn some(files: Vec<PathBuf>, given: &Path, problem: &str, hint: &str) -> Result<
 }
 
 fn nothing(given: &Path, problem: &str, hint: &str) -> Error {
-    Error::File { path: given.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() }
+    Error::File { subject: given.into(), problem: problem.to_owned(), hint: hint.to_owned() }
 }
 
 fn cannot_list(folder: &Path, source: io::Error) -> Error {

@@ -30,7 +30,7 @@ impl PositionedFile {
         // Checked first: opening a pipe would wait for a writer.
         if !std::fs::metadata(path).map_err(|source| cannot_read(path, source))?.is_file() {
             return Err(Error::File {
-                path: path.to_owned(),
+                subject: path.into(),
                 problem: "is not a regular file".to_owned(),
                 hint: "copy the data into a file first: files are read by position".to_owned(),
             });
@@ -145,7 +145,7 @@ pub(crate) fn read_small_text(path: &Path) -> std::result::Result<String, Error>
 
 fn no_text(path: &Path, problem: &str) -> Error {
     Error::File {
-        path: path.to_owned(),
+        subject: path.into(),
         problem: problem.to_owned(),
         hint: "check that it is the right file".to_owned(),
     }

@@ -71,7 +71,7 @@ impl<'a> Caller<'a> {
     /// The table, or the files of the path.
     pub(crate) fn open(&self, dataset: &Dataset) -> Result<Input, Error> {
         match dataset {
-            Dataset::Table { name, table } => Ok(Input::in_memory(name, table.clone())),
+            Dataset::Table { argument, table } => Ok(Input::in_memory(argument, table.clone())),
             Dataset::Files(path) => {
                 let input = Input::open(path, &self.budget)?;
                 self.opened.add(input.paths());

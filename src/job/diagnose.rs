@@ -87,7 +87,7 @@ fn perform(request: &Diagnose, caller: &Caller) -> Result<Diagnosed, Error> {
         });
     };
     let memory = request.running.memory_for_engines(inputs.rows(), 1)?;
-    let options = request.kernel.accuracy.options(request.engine, memory)?;
+    let options = request.kernel.truncation.options(request.engine, memory)?;
     let report = request.report.prepare(&[], caller)?;
     if let Some(train) = &inputs.train {
         refuse_same_file(("train", train), ("validation", &inputs.test))?;

@@ -38,7 +38,7 @@ pub use self::lists::{items, numbers, parsed};
 pub use self::machine::{Bytes, bytes_of, in_threads};
 #[cfg(feature = "baselines")]
 pub use self::methods::{ContestRows, MethodGrids, Methods, Standing, Standings, methods};
-pub use self::options::{Accuracy, DataOptions, KernelOptions, OnInvalid, ParameterSource, ReportOptions, RunOptions};
+pub use self::options::{DataOptions, KernelOptions, OnInvalid, ParameterSource, ReportOptions, RunOptions};
 pub use self::pages::{EngineErrors, ShownRows, Surface};
 pub use self::recipe::CorrectStep;
 pub use self::smooth::{

@@ -117,7 +117,7 @@ fn in_file(input: &Input, kept: Option<&[usize]>, error: Error) -> Error {
     let Error::Place { what, value, row, expected, hint } = error else { return error };
     let row = input.first_row() + kept.map_or(row, |kept| kept[row]);
     Error::File {
-        path: input.path().to_owned(),
+        subject: input.name().clone(),
         problem: format!("{what} {value} at row {row} is not {expected}"),
         hint: hint.to_owned(),
     }
@@ -149,7 +149,7 @@ impl Screening<'_> {
         let Some(column) = numbers().find(|column| !column.values[row].is_finite()) else { return Ok(Some(kept)) };
         let value = if column.first_null == Some(row) { "null".to_owned() } else { column.values[row].to_string() };
         Err(Error::InvalidRows {
-            path: self.input.path().to_owned(),
+            subject: self.input.name().clone(),
             column: crate::io::shortened(&column.name, 80),
             value,
             row: self.input.first_row() + row,
@@ -171,7 +171,6 @@ impl Screening<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::sync::Arc;
 
     use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
@@ -193,7 +192,7 @@ mod tests {
             ("group", Arc::new(groups) as ArrayRef),
         ];
         let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
-        let input = Input::in_memory(Path::new("<rows>"), ArrowTable { schema: batch.schema(), batches: vec![batch] });
+        let input = Input::in_memory("rows", ArrowTable { schema: batch.schema(), batches: vec![batch] });
         let wanted = Wanted {
             coordinates: &CoordinateRequest::Find,
             group: Some("group"),

@@ -54,7 +54,7 @@ fn perform(request: &WeightMatrix, caller: &Caller) -> Result<Weights, Error> {
     let (test, train) = request.data.read_places(&request.test, &recipe, caller)?;
     let train_rows = train.as_ref().map_or(0, |train| train.rows);
     let memory = request.running.memory_for_smoothers(test.rows + train_rows, 0, 0)?;
-    let options = request.kernel.accuracy.options(EngineKind::Sparse, memory)?;
+    let options = request.kernel.truncation.options(EngineKind::Sparse, memory)?;
     let smoother = recipe.smoother(0.0, options)?;
     let labelled = train.as_ref().map(|train| &train.places);
     let plan = smoother.plan_with(&test.places, labelled, &*caller.phase("plan"))?;

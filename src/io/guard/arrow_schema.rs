@@ -106,7 +106,7 @@ fn without_repeated(schema: &str, mut parsed: Schema, pairs: &[KeyValue], path: 
     if matches!(root_as_message(message(&decode(&shorter))), Err(InvalidFlatbuffer::TooManyTables)) {
         let most = readable.max_tables;
         return Err(ours(Error::File {
-            path: path.to_owned(),
+            subject: path.into(),
             problem: format!("its Arrow schema has more than {most} parts: columns, types and pairs of metadata"),
             hint: "write it again with fewer of them, or without an Arrow schema".to_owned(),
         }));

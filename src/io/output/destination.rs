@@ -53,7 +53,7 @@ fn check_existing(destination: &Path, resolved: &Path, overwrite: bool, inputs: 
 }
 
 fn problem(destination: &Path, problem: &str, hint: &str) -> Error {
-    Error::File { path: destination.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() }
+    Error::File { subject: destination.into(), problem: problem.to_owned(), hint: hint.to_owned() }
 }
 
 /// The error that the system gives for a destination, before anything is written.

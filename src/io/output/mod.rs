@@ -91,14 +91,14 @@ impl Output {
         if groups > MOST_ROW_GROUPS {
             let files = input.files().len();
             return Err(Error::File {
-                path: input.path().to_owned(),
+                subject: input.name().clone(),
                 problem: format!(
                     "has {groups} row groups in {files} files, more than the {MOST_ROW_GROUPS} of one output"
                 ),
                 hint: "write the files again with larger row groups: those of the output are the same".to_owned(),
             });
         }
-        let what = || format!("copying {} row groups of {}", groups, input.path().display());
+        let what = || format!("copying {} row groups of {}", groups, input.name());
         self.copying = Some(input.budget.take(held_to_copy(input, groups, columns), what)?);
         Ok(self)
     }

@@ -8,11 +8,11 @@ use super::data::warn_of_copies;
 use super::dataset::Dataset;
 use super::inputs::{Inputs, refuse_same_file};
 use super::machine::Stopwatch;
-use super::options::{Accuracy, DataOptions, ReportOptions, RunOptions};
+use super::options::{DataOptions, ReportOptions, RunOptions};
 use super::pages::methods_page;
 use super::table::Table;
 use crate::baseline::{Contest, Grids, Method, Rows};
-use crate::engine::EngineKind;
+use crate::engine::{EngineKind, Truncation};
 use crate::error::Error;
 use crate::io::{Complete, Input};
 use crate::score::Measure;
@@ -37,8 +37,8 @@ pub struct Methods {
     pub grids: MethodGrids,
     /// How to sum.
     pub engine: EngineKind,
-    /// How accurately.
-    pub accuracy: Accuracy,
+    /// Where the kernel is cut: by a tolerance, or by hand.
+    pub truncation: Truncation,
     /// Pages of results, and whether outputs may be replaced.
     pub report: ReportOptions,
     /// How to run.
@@ -81,7 +81,7 @@ impl Methods {
             metric: Measure::R2,
             grids: MethodGrids::default(),
             engine: EngineKind::Auto,
-            accuracy: Accuracy::default(),
+            truncation: Truncation::default(),
             report: ReportOptions::default(),
             running: RunOptions::default(),
         }
@@ -136,7 +136,7 @@ impl Methods {
         let features: Vec<&str> = self.features.iter().flatten().map(String::as_str).collect();
         let rows = inputs.rows() + test.rows();
         let memory = self.running.memory_for_engines(rows, inputs.predictions.len() + features.len())?;
-        let options = self.accuracy.options(self.engine, memory)?;
+        let options = self.truncation.options(self.engine, memory)?;
         let report = self.report.prepare(&[], caller)?;
         let tables = self.read(&inputs, &test, &features, caller)?;
         tables.warn_of_copies(caller);

@@ -16,7 +16,7 @@ impl Job<'_> {
         let names = new_names(request, inputs)?;
         let (output, _) = destinations(request, inputs, names.len(), caller)?;
         let memory = self.beside_files(request.running.memory(), output.as_ref());
-        let options = request.kernel.accuracy.options(request.engine, memory - memory / 4)?;
+        let options = request.kernel.truncation.options(request.engine, memory - memory / 4)?;
         let run = Streamed { args: request, recipe, inputs, smoother: recipe.smoother(c, options)?, c, memory, caller };
         run.check_folder()?;
         let counted = run.count()?;

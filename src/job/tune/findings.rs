@@ -154,5 +154,5 @@ impl Found<'_> {
 }
 
 fn named(rows: &Dataset) -> String {
-    rows.name().display().to_string()
+    rows.name().to_string()
 }

@@ -237,11 +237,11 @@ impl Streamed<'_> {
     }
 
     fn problem(&self, counted: &Counted) -> SmoothingProblem {
-        let accuracy = self.args.kernel.accuracy;
+        let truncation = self.args.kernel.truncation;
         SmoothingProblem {
             label_weight: self.recipe.label_weight,
-            tolerance: accuracy.tolerance().unwrap_or(Smoother::DEFAULT_TOLERANCE),
-            cutoff: accuracy.cutoff(),
+            tolerance: truncation.tolerance().unwrap_or(Smoother::DEFAULT_TOLERANCE),
+            cutoff: truncation.cutoff(),
             ranges: counted.ranges.clone(),
             n_effective: self.args.certificate,
         }
@@ -288,7 +288,7 @@ impl Streamed<'_> {
     /// Where results go until they are in order.
     fn results(&self) -> Result<Results, Error> {
         let rows = self.inputs.test.rows();
-        let tolerance = self.args.kernel.accuracy.tolerance();
+        let tolerance = self.args.kernel.truncation.tolerance();
         Results::create(&self.spill_folder(), rows, self.new_columns(), tolerance, self.memory / SHARE_OF_BUFFERS)
     }
 
@@ -332,7 +332,7 @@ impl Streamed<'_> {
         let Err(Error::Uncounted { .. } | Error::Changed { .. }) = done else { return done };
         let input = self.input(role).unwrap_or(&self.inputs.test);
         Err(Error::File {
-            path: input.path().to_owned(),
+            subject: input.name().clone(),
             problem: "has other rows than when they were counted".to_owned(),
             hint: "somebody writes to it: run again once nobody does, or on a copy; nothing was written".to_owned(),
         })
