@@ -14,7 +14,7 @@ pub enum Face {
 }
 
 /// Options that messages may name. Any other text between backticks stays as it is: it may be the name of a column.
-pub(crate) const OPTIONS: [&str; 42] = [
+pub(crate) const OPTIONS: [&str; 43] = [
     "block",
     "c",
     "c-grid",
@@ -46,6 +46,7 @@ pub(crate) const OPTIONS: [&str; 42] = [
     "params",
     "prediction",
     "report",
+    "root",
     "rows",
     "sigma",
     "sigma-grid",

@@ -10,6 +10,7 @@ use clap::Parser as _;
 use super::{Cli, run as run_command, terminal};
 use crate::error::Error;
 use crate::io::{Complete, Output};
+use crate::job::sample::SAMPLE;
 use crate::text::printable;
 
 /// Tunes, smooths, compares and diagnoses the predictions of a real model for real house sales.
@@ -23,13 +24,6 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIR", default_value = "geosmooth-demo")]
     out: PathBuf,
 }
-
-/// The house sales that come with the program.
-pub(super) const SAMPLE: [(&str, &[u8]); 3] = [
-    ("train.parquet", include_bytes!("../../data-samples/train.parquet")),
-    ("validation.parquet", include_bytes!("../../data-samples/validation.parquet")),
-    ("test.parquet", include_bytes!("../../data-samples/test.parquet")),
-];
 
 const INTRODUCTION: &str = "\
 House sales in Lucas County, Ohio, 1993 to 1998. A model (XGBoost) priced them by size, age and so on, without knowing

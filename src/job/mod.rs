@@ -6,7 +6,7 @@
 //! [`Listener`] receives phases and warnings, and says how options are spelled in them ([`Face`](crate::Face)).
 
 mod bandwidth;
-pub(crate) mod caller;
+mod caller;
 mod compare;
 mod control_group;
 mod data;
@@ -18,12 +18,16 @@ mod machine;
 mod memory;
 #[cfg(feature = "baselines")]
 mod methods;
-pub(crate) mod options;
-pub(crate) mod pages;
+mod options;
+mod pages;
 mod reader;
 mod recipe;
+#[cfg(feature = "experiments")]
+mod reproduce;
+#[cfg(feature = "experiments")]
+pub(crate) mod sample;
 mod smooth;
-pub(crate) mod table;
+mod table;
 #[cfg(test)]
 mod tests;
 mod tune;
@@ -41,6 +45,10 @@ pub use self::methods::{ContestRows, MethodGrids, Methods, Standing, Standings, 
 pub use self::options::{DataOptions, KernelOptions, OnInvalid, ParameterSource, ReportOptions, RunOptions};
 pub use self::pages::{EngineErrors, ShownRows, Surface};
 pub use self::recipe::CorrectStep;
+#[cfg(feature = "experiments")]
+pub use self::reproduce::{
+    ExtrapolationStudy, HomeColumns, HousingStudy, Reproduce, Reproduced, SizesStudy, Study, Videos, reproduce,
+};
 pub use self::smooth::{
     PhaseSeconds, ProvenError, Scores, Smooth, SmoothedRows, Smoothing, SmoothingSummary, StreamedRun, smooth,
 };
