@@ -205,7 +205,7 @@ pub(crate) fn diagnose<'py>(py: Python<'py>, options: Options<'py>) -> PyResult<
     let (diagnosed, result) = run(py, &options, request, job::diagnose)?;
     summarize(&result, &diagnosed.summary)?;
     result.set_item("sentences", diagnosed.summary.sentences)?;
-    result.set_item("n_effective", diagnosed.n_effective.into_pyarray(py))?;
+    result.set_item("n_effective", diagnosed.summary.findings.n_effective.into_pyarray(py))?;
     show(&result, diagnosed.rows)?;
     Ok(result)
 }

@@ -1,6 +1,7 @@
 //! The empirical variogram of errors: half the mean squared difference of two errors, by the distance between their rows.
 
 use rayon::prelude::*;
+use serde::Serialize;
 
 use crate::chance::Chance;
 use crate::error::Error;
@@ -8,7 +9,7 @@ use crate::points::Places;
 use crate::space::{EARTH_RADIUS, Metric, Sigma, unit_vector};
 
 /// One class of distances of an empirical variogram.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Lag {
     /// Mean distance of the pairs, in the unit of σ.
     pub distance: f64,

@@ -108,7 +108,7 @@ impl<'a> Caller<'a> {
     /// Warns of what was found, and gives it back with options spelled.
     pub(crate) fn report(&self, finding: Option<Finding>) -> Vec<Finding> {
         let spelled = finding.map(|it| Finding { message: self.spelled(&it.message), ..it });
-        for finding in &spelled {
+        if let Some(finding) = &spelled {
             self.warn(&finding.message);
         }
         spelled.into_iter().collect()

@@ -37,7 +37,7 @@ pub use self::bandwidth::{Bandwidth, check_kinds};
 pub use self::caller::Listener;
 pub use self::compare::{Compare, Compared, Comparison, EngineLine, compare};
 pub use self::dataset::Dataset;
-pub use self::diagnose::{Diagnose, Diagnosed, DiagnosisSummary, DistanceClass, EffectiveSources, diagnose};
+pub use self::diagnose::{Diagnose, Diagnosed, DiagnosisSummary, diagnose};
 pub use self::lists::{items, numbers, parsed};
 pub use self::machine::{Bytes, bytes_of, in_threads};
 #[cfg(feature = "baselines")]

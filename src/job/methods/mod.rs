@@ -1,5 +1,6 @@
 //! Post-estimation smoothing beside the methods that the paper compares it with.
 
+mod page;
 mod standings;
 
 pub use self::standings::{ContestRows, Standing, Standings};
@@ -9,7 +10,6 @@ use super::dataset::Dataset;
 use super::inputs::{Inputs, refuse_same_file};
 use super::machine::Stopwatch;
 use super::options::{DataOptions, ReportOptions, RunOptions};
-use super::pages::methods_page;
 use super::table::Table;
 use crate::baseline::{Contest, Grids, Method, Rows};
 use crate::engine::{EngineKind, Truncation};
@@ -158,7 +158,7 @@ impl Methods {
             caller.warn(warning);
         }
         if let Some(report) = report {
-            Complete::name_all(report.write(&methods_page(&standings, self.metric))?)?;
+            Complete::name_all(report.write(&page::page(&standings, self.metric))?)?;
         }
         Ok(standings)
     }

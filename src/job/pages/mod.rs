@@ -2,8 +2,6 @@
 
 mod compare;
 mod diagnose;
-#[cfg(feature = "baselines")]
-mod methods;
 mod rows;
 mod smooth;
 mod tune;
@@ -13,8 +11,6 @@ use std::path::{Path, PathBuf};
 pub use self::compare::EngineErrors;
 pub(crate) use self::compare::page as compare_page;
 pub(crate) use self::diagnose::page as diagnose_page;
-#[cfg(feature = "baselines")]
-pub(crate) use self::methods::page as methods_page;
 pub use self::rows::ShownRows;
 pub(crate) use self::smooth::page as smooth_page;
 pub use self::tune::Surface;
