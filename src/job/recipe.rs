@@ -68,9 +68,10 @@ impl ParameterSource {
     /// # Errors
     /// If a field is missing, unknown or out of range.
     pub fn from_value(argument: &str, value: serde_json::Value) -> Result<Self, Error> {
-        let subject = || Subject::Argument(argument.to_owned());
-        let parameters = Parameters::from_value(value).map_err(|problem| no_parameters(subject(), problem))?;
-        Ok(Self::Values(Box::new(parameters)))
+        match Parameters::from_value(value) {
+            Ok(parameters) => Ok(Self::Values(Box::new(parameters))),
+            Err(problem) => Err(no_parameters(Subject::Argument(argument.to_owned()), problem)),
+        }
     }
 
     fn parameters(&self, caller: &Caller) -> Result<Parameters, Error> {

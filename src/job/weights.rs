@@ -69,13 +69,14 @@ pub(crate) fn between_rows(
     train: Option<&Table>,
 ) -> Result<impl Iterator<Item = WeightBatch>, Error> {
     let test_rows = test.places.len();
-    let column = move |source: usize| match source.checked_sub(test_rows) {
-        None => test.row(source),
-        Some(training) => test.rows + train.map_or(training, |train| train.row(training)),
-    };
     Ok(plan.weights()?.map(move |mut batch| {
         batch.rows.iter_mut().for_each(|row| *row = test.row(*row));
-        batch.columns.iter_mut().for_each(|source| *source = column(*source));
+        for source in &mut batch.columns {
+            *source = match source.checked_sub(test_rows) {
+                None => test.row(*source),
+                Some(training) => test.rows + train.map_or(training, |train| train.row(training)),
+            };
+        }
         batch
     }))
 }

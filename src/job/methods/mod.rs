@@ -106,12 +106,12 @@ struct Tables {
 
 impl Tables {
     fn rows<'a>(&self, table: &'a Table, predictions: usize) -> Rows<'a> {
-        let columns = |from: usize, count: usize| table.columns[from..from + count].iter().map(Vec::as_slice).collect();
+        let (features, rest) = table.columns[1..].split_at(self.features);
         Rows {
             places: &table.places,
             labels: &table.columns[0],
-            features: columns(1, self.features),
-            predictions: columns(1 + self.features, predictions),
+            features: features.iter().map(Vec::as_slice).collect(),
+            predictions: rest[..predictions].iter().map(Vec::as_slice).collect(),
         }
     }
 
@@ -164,8 +164,9 @@ impl Methods {
     }
 
     fn chosen_methods(&self) -> Result<Vec<Method>, Error> {
-        let runs = |method: &Method| self.features.is_some() || !method.uses_features();
-        let Some(list) = &self.methods else { return Ok(Method::ALL.into_iter().filter(runs).collect()) };
+        let Some(list) = &self.methods else {
+            return Ok(Method::ALL.into_iter().filter(|method| self.can_run(*method)).collect());
+        };
         let mut methods: Vec<Method> = Vec::new();
         for method in list {
             if !methods.contains(method) {
@@ -175,10 +176,14 @@ impl Methods {
         if methods.is_empty() {
             return Err(Error::missing("methods", "at least one method, such as `methods p-es,hem`"));
         }
-        match methods.iter().find(|method| !runs(method)) {
+        match methods.iter().find(|method| !self.can_run(**method)) {
             None => Ok(methods),
             Some(method) => Err(Error::missing("features", &format!("the numeric columns that {method} is linear in"))),
         }
+    }
+
+    fn can_run(&self, method: Method) -> bool {
+        self.features.is_some() || !method.uses_features()
     }
 
     fn open(&self, caller: &Caller) -> Result<(Inputs, Input), Error> {

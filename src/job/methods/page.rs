@@ -16,19 +16,13 @@ pub(super) fn page(standings: &Standings, measure: Measure) -> Page {
             name: "scores".to_owned(),
             title: format!("{} on the test rows", measure.title()),
             caption: "Each method with what was best on the validation rows.".to_owned(),
-            plot: Plot::Bars {
-                x: Axis { label: measure.title().to_owned(), log: false },
-                bars: bars(standings, |standing| standing.score),
-            },
+            plot: Plot::Bars { x: Axis::linear(measure.title()), bars: bars(standings, |standing| standing.score) },
         },
         Figure {
             name: "seconds".to_owned(),
             title: "Seconds to tune and to score".to_owned(),
             caption: "All settings of a method together; for hem+p-es those on top of hem.".to_owned(),
-            plot: Plot::Bars {
-                x: Axis { label: "seconds".to_owned(), log: true },
-                bars: bars(standings, |standing| standing.seconds.max(1e-3)),
-            },
+            plot: Plot::Bars { x: Axis::log("seconds"), bars: bars(standings, |standing| standing.seconds.max(1e-3)) },
         },
     ];
     let section = Section {

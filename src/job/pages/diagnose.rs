@@ -49,7 +49,7 @@ fn behind(n_effective: &[f64]) -> Section {
         name: "effective-sources".to_owned(),
         title: "Effective sources".to_owned(),
         caption: "Rows by the effective number of sources behind their average, D² / Σ (w K)².".to_owned(),
-        plot: Plot::Histogram { x: Axis { label: "effective sources".to_owned(), log: true }, edges, counts },
+        plot: Plot::Histogram { x: Axis::log("effective sources"), edges, counts },
     };
     Section {
         heading: "How much stands behind the averages".to_owned(),

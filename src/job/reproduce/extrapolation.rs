@@ -102,7 +102,7 @@ fn figure(lines: &[ExtrapolationResult]) -> Figure {
         title: "R² here and elsewhere".to_owned(),
         caption: "Dots are means over trials, lines run from the worst to the best trial.".to_owned(),
         plot: Plot::Ranges {
-            x: Axis { label: "R²".to_owned(), log: false },
+            x: Axis::linear("R²"),
             rows: lines.iter().map(name).collect(),
             series: vec![
                 ("validation, north".to_owned(), intervals(lines.iter().map(|line| &line.validation))),

@@ -131,7 +131,7 @@ fn figure(lines: &[HousingResult]) -> Figure {
         title: "R² of each model".to_owned(),
         caption: "Dots are means over trials, lines run from the worst to the best trial.".to_owned(),
         plot: Plot::Ranges {
-            x: Axis { label: "R² on holdout homes".to_owned(), log: false },
+            x: Axis::linear("R² on holdout homes"),
             rows: lines.iter().map(|line| line.model.title().to_owned()).collect(),
             series: series.collect(),
         },
@@ -142,7 +142,7 @@ fn compared(mut methods: Vec<Compared>) -> Section {
     methods.sort_by(|a, b| b.merit().total_cmp(&a.merit()));
     let names = methods.iter().map(|one| one.method.name().to_owned()).collect();
     let plot = Plot::Ranges {
-        x: Axis { label: "R² on holdout homes".to_owned(), log: false },
+        x: Axis::linear("R² on holdout homes"),
         rows: names,
         series: vec![(String::new(), methods.iter().map(|one| Some(interval(&one.score))).collect())],
     };

@@ -78,8 +78,9 @@ fn read(inputs: &[Input], models: &[String], root: &[String]) -> Result<[Motion;
 /// The number of a joint.
 fn joint(name: &str, joints: &Groups, input: &Input) -> Result<usize, Error> {
     let known = joints.find(name).map(|joint| joint as usize);
-    let problem = || format!("has no joint '{name}'");
-    known.ok_or_else(|| input.wrong_column("joint", &problem(), "name joints of the file with `root`"))
+    known.ok_or_else(|| {
+        input.wrong_column("joint", &format!("has no joint '{name}'"), "name joints of the file with `root`")
+    })
 }
 
 fn joint_rows(input: &Input, models: &[String], joints: &mut Groups) -> Result<JointRows, Error> {
@@ -184,8 +185,8 @@ fn surface(line: &PoseResult) -> Figure {
         title: format!("PCK of {} in the validation videos", line.model),
         caption: "The outlined square was chosen. At c = 0 nothing is smoothed.".to_owned(),
         plot: Plot::HeatMap {
-            x: Axis { label: "c".to_owned(), log: false },
-            y: Axis { label: "σ in frames".to_owned(), log: false },
+            x: Axis::linear("c"),
+            y: Axis::linear("σ in frames"),
             columns: CS.to_vec(),
             rows: SIGMAS.to_vec(),
             values: line.validation.clone(),

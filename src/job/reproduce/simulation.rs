@@ -127,12 +127,7 @@ fn by_noise(lines: &[SimulationResult], noise: f64) -> Figure {
         name: format!("errors-noise-{noise}"),
         title: format!("Errors at σ_y = {noise}"),
         caption: "Means over trials.".to_owned(),
-        plot: Plot::Curves {
-            x: Axis { label: "σ_x".to_owned(), log: false },
-            y: Axis { label: "mean squared error".to_owned(), log: true },
-            series,
-            mark: None,
-        },
+        plot: Plot::Curves { x: Axis::linear("σ_x"), y: Axis::log("mean squared error"), series, mark: None },
     }
 }
 
@@ -156,8 +151,8 @@ fn one_draw(Example { t, y, predicted, smoothed }: &Example) -> Figure {
         title: "Predictions before and after".to_owned(),
         caption: "Total least squares at the largest noise of x and the least of y; some of the rows.".to_owned(),
         plot: Plot::Curves {
-            x: Axis { label: "t".to_owned(), log: false },
-            y: Axis { label: "y".to_owned(), log: false },
+            x: Axis::linear("t"),
+            y: Axis::linear("y"),
             series: vec![
                 Series { name: "predicted".to_owned(), points: points(t, predicted, stride), dots_only: true },
                 Series { name: "truth".to_owned(), points: points(t, y, stride), dots_only: true },

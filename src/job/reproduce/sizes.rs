@@ -111,8 +111,8 @@ fn figure(sizes: &[Size], way: Way) -> Figure {
         title: way.title().to_owned(),
         caption: "Means over trials.".to_owned(),
         plot: Plot::Curves {
-            x: Axis { label: "homes in each set".to_owned(), log: true },
-            y: Axis { label: "gain in R²".to_owned(), log: false },
+            x: Axis::log("homes in each set"),
+            y: Axis::linear("gain in R²"),
             series: series.collect(),
             mark: None,
         },

@@ -16,7 +16,7 @@ use super::options::{DataOptions, ReportOptions, RunOptions};
 use super::pages::{ShownRows, Surface};
 use crate::engine::{EngineKind, Truncation};
 use crate::error::Error;
-use crate::io::{Complete, Output};
+use crate::io::Complete;
 use crate::parameters::Parameters;
 use crate::score::Measure;
 use crate::space::Sigma;
@@ -153,8 +153,10 @@ impl Tune {
             caller.warn(&warning.to_string());
         }
         let parameters = found.parameters(&rows);
-        let write = |output: Output| output.write_bytes(parameters.to_json().as_bytes());
-        let mut written: Vec<Complete> = output.map(write).transpose()?.into_iter().collect();
+        let mut written: Vec<Complete> = Vec::new();
+        if let Some(output) = output {
+            written.push(output.write_bytes(parameters.to_json().as_bytes())?);
+        }
         let shown = found.rows(&trials);
         let is_wanted = self.surface || report.is_some();
         let surface = if is_wanted { Some(found.surface(&tuner, &trials)?) } else { None };
