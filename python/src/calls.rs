@@ -18,6 +18,7 @@ use crate::attend::attend;
 use crate::errors::exception;
 use crate::objects::{json_of, object};
 use crate::options::Options;
+use crate::rows::or_nan;
 
 /// Does a job for the keywords, and gives its outcome with a dictionary that holds the warnings.
 fn run<'py, R: Send + 'static, T: Send + 'static>(
@@ -120,8 +121,7 @@ pub(crate) fn smooth<'py>(py: Python<'py>, options: Options<'py>) -> PyResult<Bo
     let (smoothing, result) = run(py, &options, request, job::smooth)?;
     let columns = PyDict::new(py);
     for column in smoothing.columns {
-        let values: Vec<f64> = column.values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect();
-        columns.set_item(column.name, values.into_pyarray(py))?;
+        columns.set_item(column.name, or_nan(column.values).into_pyarray(py))?;
     }
     result.set_item("columns", columns)?;
     let is_shown = options.flag("details")?;

@@ -275,8 +275,8 @@ pub(crate) fn json_of(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Null);
     }
     if let Ok(fields) = object.cast::<PyDict>() {
-        let field = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| Ok((name.extract()?, json_of(&value)?));
-        return fields.iter().map(field).collect::<PyResult<Map<String, Value>>>().map(Value::Object);
+        let fields = fields.iter().map(|(name, value)| Ok((name.extract()?, json_of(&value)?)));
+        return fields.collect::<PyResult<Map<String, Value>>>().map(Value::Object);
     }
     if let Ok(text) = object.cast::<PyString>() {
         return Ok(Value::String(text.to_str()?.to_owned()));

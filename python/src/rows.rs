@@ -84,8 +84,7 @@ impl Checksums {
         // Hashes are of coordinates as they stand, whatever they mean.
         let held = rows.held(Sigma::index(1.0).map_err(raised)?)?;
         let seen = &mut self.seen;
-        let add = || held.sources().map(|rows| seen.add(role(labelled), &rows));
-        py.detach(|| in_threads(Some(1), add)).map_err(raised)
+        py.detach(|| in_threads(Some(1), || held.sources().map(|rows| seen.add(role(labelled), &rows)))).map_err(raised)
     }
 
     fn join(&mut self, other: &Self) {
@@ -150,10 +149,15 @@ pub(crate) fn told(py: Python<'_>, smoothed: SmoothedTile) -> PyResult<Bound<'_,
     let result = PyDict::new(py);
     let (values, bounds): (Vec<_>, Vec<_>) =
         smoothed.columns.into_iter().map(|column| (column.values, column.error_bound)).unzip();
-    let or_nan = |values: Vec<Option<f64>>| values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect();
-    let arrays = |columns: Vec<Vec<f64>>| columns.into_iter().map(|column| column.into_pyarray(py)).collect::<Vec<_>>();
-    result.set_item("values", arrays(values.into_iter().map(or_nan).collect()))?;
-    result.set_item("bounds", arrays(bounds))?;
+    let values: Vec<_> = values.into_iter().map(|values| or_nan(values).into_pyarray(py)).collect();
+    let bounds: Vec<_> = bounds.into_iter().map(|bounds| bounds.into_pyarray(py)).collect();
+    result.set_item("values", values)?;
+    result.set_item("bounds", bounds)?;
     result.set_item("n_effective", smoothed.n_effective.map(|column| column.into_pyarray(py)))?;
     Ok(result)
+}
+
+/// Values as arrays hold them: NaN where there is none.
+pub(crate) fn or_nan(values: Vec<Option<f64>>) -> Vec<f64> {
+    values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect()
 }

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser as _;
 
@@ -33,15 +33,7 @@ parameters on, 8,452 to predict.
 
 pub(super) fn run(args: &Args) -> Result<(), Error> {
     let out = &args.out;
-    let failed = |source| Error::Io {
-        action: "cannot make the folder",
-        path: out.clone(),
-        source,
-        hint: "choose another with --out",
-    };
-    fs::create_dir_all(out).map_err(failed)?;
-    let write = |(name, bytes)| Output::create(&out.join(name), true, &[])?.write_bytes(bytes);
-    Complete::name_all(SAMPLE.into_iter().map(write).collect::<Result<_, Error>>()?)?;
+    write_sample(out)?;
     terminal::print(INTRODUCTION)?;
     let folder = Folder { out };
     let train = folder.flag("--train", "train.parquet");
@@ -78,6 +70,18 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
         "\nLook at it: open {} in a browser, and the pages beside it.\n",
         printable(&page.to_string_lossy())
     ))
+}
+
+fn write_sample(folder: &Path) -> Result<(), Error> {
+    if let Err(source) = fs::create_dir_all(folder) {
+        let (action, hint) = ("cannot make the folder", "choose another with --out");
+        return Err(Error::Io { action, path: folder.to_owned(), source, hint });
+    }
+    let mut written = Vec::new();
+    for (name, bytes) in SAMPLE {
+        written.push(Output::create(&folder.join(name), true, &[])?.write_bytes(bytes)?);
+    }
+    Complete::name_all(written)
 }
 
 /// The folder of the demo, in arguments.

@@ -39,8 +39,8 @@ pub(crate) fn variogram(places: &Places, sigma: Sigma, before: &[f64], after: &[
     let points: Vec<[f64; 3]> = second.iter().map(|&row| point(places, metric, row)).collect();
     let pairs = Pairs { places, metric, sigma: sigma.value(), second: &second, points: &points, before, after };
     let rows: Vec<[LagTally; LAGS]> = first.par_iter().map(|&row| pairs.of_row(row)).collect();
-    let total = |lag: usize| rows.iter().fold(LagTally::default(), |sum, row| sum.plus(&row[lag]));
-    Ok((0..LAGS).map(total).filter(|tally| tally.pairs > 0).map(LagTally::lag).collect())
+    let totals = (0..LAGS).map(|lag| rows.iter().fold(LagTally::default(), |sum, row| sum.plus(&row[lag])));
+    Ok(totals.filter(|tally| tally.pairs > 0).map(LagTally::lag).collect())
 }
 
 /// The rows that may be the second of a pair.

@@ -64,8 +64,8 @@ fn matching(given: &Path, pattern: &str) -> Result<Vec<PathBuf>, Error> {
 
 /// The names in a path.
 fn names(path: &Path) -> Vec<&OsStr> {
-    let is_name = |part: &Component| matches!(part, Component::Normal(_) | Component::ParentDir);
-    path.components().filter(is_name).map(Component::as_os_str).collect()
+    let names = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+    names.map(Component::as_os_str).collect()
 }
 
 /// Whether the parts of a pattern match names by the rule above: all parts if `is_whole`, otherwise the first parts.

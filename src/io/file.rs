@@ -67,8 +67,8 @@ impl PositionedFile {
 
     /// Whether length and modification time are the same as when the file was opened.
     pub(super) fn is_unchanged(&self) -> bool {
-        let is_same = |now: std::fs::Metadata| now.len() == self.len && (now.mtime(), now.mtime_nsec()) == self.written;
-        self.file.metadata().is_ok_and(is_same)
+        let now = self.file.metadata();
+        now.is_ok_and(|now| now.len() == self.len && (now.mtime(), now.mtime_nsec()) == self.written)
     }
 
     /// A reader that starts at a position.

@@ -101,8 +101,8 @@ impl Input {
     /// # Errors
     /// If no file matches, a file is not a Parquet file, or the files differ in schema.
     pub fn open(given: &Path, budget: &Budget) -> Result<Self, Error> {
-        let open = |path| ParquetFile::open(path, budget);
-        let files = expand(given)?.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let paths = expand(given)?.into_iter();
+        let files = paths.map(|path| ParquetFile::open(path, budget)).collect::<Result<Vec<_>, _>>()?;
         let first = files[0].parquet().file_metadata().schema();
         if let Some(other) = files.iter().find(|file| file.parquet().file_metadata().schema() != first) {
             return Err(Error::File {

@@ -30,8 +30,8 @@ impl Origin {
 
     /// The origin of each column, rounded to a float.
     pub(crate) fn as_floats(&self) -> Vec<f64> {
-        let float = |offset: &Option<i256>| offset.and_then(|offset| offset.to_string().parse().ok()).unwrap_or(0.0);
-        self.offsets.iter().map(float).collect()
+        let offsets = self.offsets.iter();
+        offsets.map(|offset| offset.and_then(|offset| offset.to_string().parse().ok()).unwrap_or(0.0)).collect()
     }
 }
 

@@ -73,8 +73,8 @@ fn without_schema(pair: &KeyValue) -> KeyValue {
 
 /// Memory of key-value pairs in bytes.
 pub(in crate::io) fn size<'a>(pairs: impl IntoIterator<Item = &'a KeyValue>) -> u64 {
-    let one = |pair: &KeyValue| pair.key.capacity() + pair.value.as_ref().map_or(0, String::capacity);
-    pairs.into_iter().map(|pair| (size_of::<KeyValue>() + one(pair)) as u64).sum()
+    let texts = pairs.into_iter().map(|pair| pair.key.capacity() + pair.value.as_ref().map_or(0, String::capacity));
+    texts.map(|text| (size_of::<KeyValue>() + text) as u64).sum()
 }
 
 /// Parses a schema, and refuses one with more shared parts than writers produce. `grow` reserves memory.

@@ -98,8 +98,8 @@ impl Output {
                 hint: "write the files again with larger row groups: those of the output are the same".to_owned(),
             });
         }
-        let what = || format!("copying {} row groups of {}", groups, input.name());
-        self.copying = Some(input.budget.take(held_to_copy(input, groups, columns), what)?);
+        let need = held_to_copy(input, groups, columns);
+        self.copying = Some(input.budget.take(need, || format!("copying {groups} row groups of {}", input.name()))?);
         Ok(self)
     }
 
