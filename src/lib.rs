@@ -143,6 +143,15 @@
 //! - The bits do not depend on the number of threads: every sum has one owner and one order.
 //! - A constant column comes back bit for bit, and no value leaves the range of its sources.
 
+#![cfg_attr(
+    not(feature = "cli"),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "the command and the experiments use some helpers alone; a full build checks them"
+    )
+)]
+
 #[cfg(not(unix))]
 compile_error!(
     "geosmooth runs on Unix only: it asks the system for inodes, permissions and signals as Linux and macOS have them"
@@ -187,7 +196,7 @@ pub mod tune;
 
 pub use correct::{Corrected, Correction, LabelledRows};
 pub use engine::EngineOptions;
-pub use error::{Error, bytes};
+pub use error::{Error, Subject, bytes};
 pub use face::Face;
 pub use finding::{Finding, Severity};
 pub use parameters::{CorrectParameters, Parameters, PlaceColumns};
