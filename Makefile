@@ -121,6 +121,9 @@ memory: $(VENV)/ready
 check:
 	cargo fmt --check
 	cargo clippy --release --all-targets $(SCOPE) -- -D warnings
+	for features in '' baselines experiments jemalloc; do \
+	    cargo clippy --release --lib --no-default-features --features "$$features" -- -D warnings || exit 1; \
+	done
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --no-deps $(SCOPE)
 
 # Licences, duplicate versions and sources of dependencies: cargo-deny.

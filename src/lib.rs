@@ -131,7 +131,7 @@
 //!     → engine/exact.rs → engine/tile.rs                               all pairs
 //!     → engine/fast/engine.rs → engine/fast/summation.rs, and there
 //!       → direct/sums.rs → direct/leaves.rs                            direct sums
-//!       → laid.rs → lattice/windowed.rs → lattice/transfer.rs → lattice/taps.rs     the lattice
+//!       → laid.rs → lattice/windowed.rs → lattice/taps.rs                         the lattice
 //!         → kernel.rs                           the Gaussian of sixteen pairs, in each inner loop
 //! ```
 //!
@@ -142,6 +142,15 @@
 //!   ([`method`] has the derivation). It says nothing about how far a value is from the truth.
 //! - The bits do not depend on the number of threads: every sum has one owner and one order.
 //! - A constant column comes back bit for bit, and no value leaves the range of its sources.
+
+#![cfg_attr(
+    not(feature = "cli"),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "the command and the experiments use some helpers alone; a full build checks them"
+    )
+)]
 
 #[cfg(not(unix))]
 compile_error!(
@@ -187,7 +196,7 @@ pub mod tune;
 
 pub use correct::{Corrected, Correction, LabelledRows};
 pub use engine::EngineOptions;
-pub use error::{Error, bytes};
+pub use error::{Error, Subject, bytes};
 pub use face::Face;
 pub use finding::{Finding, Severity};
 pub use parameters::{CorrectParameters, Parameters, PlaceColumns};
