@@ -100,14 +100,16 @@ fn times(array: &ArrayRef) -> Result<StringArray, ArrowError> {
         _ => (digits_of_seconds(TimeUnit::Millisecond), "seconds"),
     };
     let counts = counts(array)?;
-    let plain = |row: usize| format!("{} {unit}", decimal(&counts.value(row).to_string(), scale));
     let formatter = match array.data_type() {
         DataType::Duration(_) => None,
         _ => Some(ArrayFormatter::try_new(array, &const { FormatOptions::new() })?),
     };
-    let on_calendar = |row: usize| formatter.as_ref()?.value(row).try_to_string().ok();
-    let key = |row: usize| array.is_valid(row).then(|| on_calendar(row).unwrap_or_else(|| plain(row)));
-    Ok((0..array.len()).map(key).collect())
+    let keys = (0..array.len()).map(|row| {
+        let on_calendar = formatter.as_ref().and_then(|formatter| formatter.value(row).try_to_string().ok());
+        let key = on_calendar.unwrap_or_else(|| format!("{} {unit}", decimal(&counts.value(row).to_string(), scale)));
+        array.is_valid(row).then_some(key)
+    });
+    Ok(keys.collect())
 }
 
 /// The text of a date that counts milliseconds: that of the same date in days.

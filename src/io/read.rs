@@ -84,7 +84,7 @@ impl Input {
 
     /// The purpose of a memory reservation, for messages.
     pub(super) fn reading(&self) -> String {
-        format!("reading {} rows of {}", self.rows(), self.path().display())
+        format!("reading {} rows of {}", self.rows(), self.name())
     }
 
     /// The given top-level columns, each as arrays in row order, after `convert`; only these members of structs.
@@ -99,7 +99,7 @@ impl Input {
                 drop(self.budget.take(need, || self.reading())?);
                 from_files(files, pieces, roots, members, &convert, &self.budget)?
             }
-            Source::Memory(table) => guarded(self.path(), || from_table(table, roots, &convert))?,
+            Source::Memory(table) => guarded(self.name().clone(), || from_table(table, roots, &convert))?,
         };
         let mut columns = Columns { arrays: vec![Vec::new(); roots.len()], taken: Vec::new() };
         for DecodedPart { arrays, taken } in parts {
