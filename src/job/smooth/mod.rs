@@ -106,7 +106,7 @@ pub fn smooth(request: &Smooth, listener: &dyn Listener) -> Result<Smoothing, Er
 fn perform(request: &Smooth, caller: &Caller) -> Result<Smoothing, Error> {
     if request.matrix.is_some() && request.engine != EngineKind::Sparse {
         return Err(Error::Contradiction {
-            message: format!("the weight matrix cannot be written: the engine {} may not keep one", request.engine),
+            message: format!("`matrix` cannot be written: the engine {} may not keep one", request.engine),
             hint: "add `engine sparse`".to_owned(),
         });
     }
