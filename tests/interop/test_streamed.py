@@ -209,7 +209,7 @@ def one_town(tmp_path_factory):
     return folder
 
 
-CROWDS = {
+TILE_GROUPS = {
     "metres": {"sigma": "500m"},
     "narrow": {"sigma": "100m"},
     "degrees": {"sigma": "0.005deg"},
@@ -218,7 +218,7 @@ CROWDS = {
 }
 
 
-@pytest.mark.parametrize("flags", CROWDS.values(), ids=CROWDS)
+@pytest.mark.parametrize("flags", TILE_GROUPS.values(), ids=TILE_GROUPS)
 def test_tile_groups_are_the_whole(one_town, smoothed, flags):
     flags = flags | {"test": one_town / "test.parquet", "train": one_town / "train.parquet"}
     streamed = smoothed(LIMIT, **flags)
