@@ -15,7 +15,7 @@ use crate::error::Error;
 /// Copies of a row in all tiles, beyond which tile groups are tried, which may be less work. Chosen, not measured.
 const MANY_COPIES: u64 = 2;
 
-/// Bytes that the lattices of a tile group may take. On many machines they travel, in messages of some hundred megabytes at most.
+/// Bytes that the lattices of a tile group may take. On many machines they travel, in messages of some hundred megabytes at most. Chosen, not measured.
 const MOST_BYTES: u64 = 1 << 28;
 
 impl Partition {

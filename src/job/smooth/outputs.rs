@@ -1,5 +1,4 @@
 //! The columns that smoothing adds, and the files that it writes.
-
 use super::Smooth;
 use crate::error::Error;
 use crate::io::{Complete, NewColumn, Output};
