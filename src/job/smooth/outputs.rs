@@ -1,4 +1,5 @@
 //! The columns that smoothing adds, and the files that it writes.
+
 use super::Smooth;
 use crate::error::Error;
 use crate::io::{Complete, NewColumn, Output};

@@ -47,7 +47,7 @@ const MEMORY_PER_CELL: u64 = 1 << 11;
 /// Rows that are read at a time, whatever the memory.
 const MOST_IN_A_PART: u64 = 1 << 20;
 
-/// A run that does not fit.
+/// A run whose rows memory does not hold together.
 pub(super) struct Streamed<'a> {
     pub(super) job: &'a Job<'a>,
     pub(super) smoother: Smoother,
