@@ -150,10 +150,15 @@ pub(crate) fn result_dict(py: Python<'_>, smoothed: SmoothedTile) -> PyResult<Bo
     let result = PyDict::new(py);
     let (values, bounds): (Vec<_>, Vec<_>) =
         smoothed.columns.into_iter().map(|column| (column.values, column.error_bound)).unzip();
-    let or_nan = |values: Vec<Option<f64>>| values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect();
-    let arrays = |columns: Vec<Vec<f64>>| columns.into_iter().map(|column| column.into_pyarray(py)).collect::<Vec<_>>();
-    result.set_item("values", arrays(values.into_iter().map(or_nan).collect()))?;
-    result.set_item("bounds", arrays(bounds))?;
+    let values: Vec<_> = values.into_iter().map(|values| or_nan(values).into_pyarray(py)).collect();
+    let bounds: Vec<_> = bounds.into_iter().map(|bounds| bounds.into_pyarray(py)).collect();
+    result.set_item("values", values)?;
+    result.set_item("bounds", bounds)?;
     result.set_item("n_effective", smoothed.n_effective.map(|column| column.into_pyarray(py)))?;
     Ok(result)
+}
+
+/// Values as arrays hold them: NaN where there is none.
+pub(crate) fn or_nan(values: Vec<Option<f64>>) -> Vec<f64> {
+    values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect()
 }

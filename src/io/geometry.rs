@@ -94,7 +94,7 @@ impl Input {
             return self.lat_lon(latitude, longitude);
         }
         Err(Error::File {
-            path: self.path().to_owned(),
+            subject: self.name().clone(),
             problem: "has no columns that look like latitude and longitude".to_owned(),
             hint: format!(
                 "name them with `lat` and `lon`, or use `geometry` or `index`; the columns are {}",
@@ -141,7 +141,7 @@ impl Input {
 
     /// Reserves memory to parse JSON.
     fn room_to_parse(&self, text: &str) -> Result<Reservation, Error> {
-        self.budget.take(parsed_size(text), || format!("reading the metadata of {}", self.path().display()))
+        self.budget.take(parsed_size(text), || format!("reading the metadata of {}", self.name()))
     }
 
     /// The encoding of this name.
@@ -158,7 +158,7 @@ impl Input {
 
     fn bad_geo(&self, problem: &str) -> Error {
         Error::File {
-            path: self.path().to_owned(),
+            subject: self.name().clone(),
             problem: format!("its GeoParquet metadata {problem}"),
             hint: "name the columns with `lat` and `lon`, or `geometry`".to_owned(),
         }

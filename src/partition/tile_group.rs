@@ -138,7 +138,7 @@ impl TileGroup {
         targets: &Places,
         sources: &[(&Places, f64)],
     ) -> Result<Scene, Error> {
-        Scene::along(Some(lattice.plan.curve()), self.sigma, targets, sources, Own::Counts)
+        Scene::along(Some(lattice.plan.curve), self.sigma, targets, sources, Own::Counts)
     }
 
     pub(super) fn spans(&self) -> impl Iterator<Item = Span> + '_ {

@@ -88,11 +88,11 @@ pub fn smooth_tile(
     // What lies beyond the tile has its own part of the tolerance.
     let within = Smoother { engine: smoother.engine.with_share(1.0 - SHARE_BEYOND), ..smoother.clone() };
     let plan = within.plan_over(home.places, &sources, progress)?;
-    let parts = |k: usize| {
+    let mut parts: Vec<Vec<&[f64]>> = Vec::new();
+    for k in 0..ranges.len() {
         let predictions = std::iter::once(home.columns[k]).chain(guests.map(|rows| rows.columns[k]));
-        predictions.chain(labelled.map(|rows| rows.columns[0])).collect::<Vec<&[f64]>>()
-    };
-    let parts: Vec<Vec<&[f64]>> = (0..ranges.len()).map(parts).collect();
+        parts.push(predictions.chain(labelled.map(|rows| rows.columns[0])).collect());
+    }
     let spans: Vec<Span> = ranges.iter().map(|(low, high)| Span::between(*low, *high)).collect();
     let columns = plan.smooth_parts(&parts, &spans, beyond, progress);
     let n_effective = if n_effective { Some(plan.n_effective()?) } else { None };

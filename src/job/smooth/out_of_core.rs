@@ -16,7 +16,7 @@ impl Job<'_> {
         let names = new_names(request, inputs)?;
         let (output, _) = destinations(request, inputs, names.len(), caller)?;
         let memory = self.beside_files(request.running.memory(), output.as_ref());
-        let options = request.kernel.accuracy.options(request.engine, memory - memory / 4)?;
+        let options = request.kernel.truncation.options(request.engine, memory - memory / 4)?;
         let folder = request.spill_dir.clone().unwrap_or_else(std::env::temp_dir);
         let smoother = recipe.smoother(c, options)?;
         let run = Streamed { job: self, smoother, memory, folder, new_columns: names.len() };

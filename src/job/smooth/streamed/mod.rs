@@ -136,12 +136,12 @@ impl Streamed<'_> {
 
     fn nothing(&self) -> Counted {
         let Job { request, recipe, inputs, .. } = self.job;
-        let (sigma, accuracy) = (recipe.sigma.sigma(), request.kernel.accuracy);
+        let (sigma, truncation) = (recipe.sigma.sigma(), request.kernel.truncation);
         let cells = (self.memory / MEMORY_PER_CELL).min(Census::MOST_CELLS as u64);
         let problem = SmoothingProblem {
             label_weight: recipe.label_weight,
-            tolerance: accuracy.tolerance().unwrap_or(Smoother::DEFAULT_TOLERANCE),
-            cutoff: accuracy.cutoff(),
+            tolerance: truncation.tolerance().unwrap_or(Smoother::DEFAULT_TOLERANCE),
+            cutoff: truncation.cutoff(),
             ranges: vec![(f64::INFINITY, f64::NEG_INFINITY); inputs.predictions.len()],
             n_effective: request.certificate,
         };
@@ -266,7 +266,7 @@ impl Streamed<'_> {
     /// Where results go until they are in order.
     fn results(&self) -> Result<Results, Error> {
         let rows = self.job.inputs.test.rows();
-        let tolerance = self.job.request.kernel.accuracy.tolerance();
+        let tolerance = self.job.request.kernel.truncation.tolerance();
         Results::create(&self.folder, rows, self.new_columns, tolerance, self.memory / SHARE_OF_BUFFERS)
     }
 
@@ -294,7 +294,7 @@ impl Streamed<'_> {
         let Err(Error::Uncounted { .. } | Error::Changed { .. }) = done else { return done };
         let input = self.input(role).unwrap_or(&self.job.inputs.test);
         Err(Error::File {
-            path: input.path().to_owned(),
+            subject: input.name().clone(),
             problem: "has other rows than when they were counted".to_owned(),
             hint: "somebody writes to it: run again once nobody does, or on a copy; nothing was written".to_owned(),
         })
