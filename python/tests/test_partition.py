@@ -77,7 +77,7 @@ def test_a_tile_group_shares_its_sources():
     field, seen = pickle.loads(pickle.dumps(moments)).field(group), Checksums()
     seen.add(part, False)
     field.check(end - 1, seen)
-    with pytest.raises(ValueError, match="when they were counted"):
+    with pytest.raises(ValueError, match="were counted"):
         field.check(end - 1, Checksums())
     bounds = field.smooth(group, 1.0, part)["bounds"][0]
     assert len(bounds) == (tile == end - 1).sum() and bounds.max() <= 1e-5
@@ -88,7 +88,7 @@ def test_rows_that_are_not_those_that_were_counted_are_not_added_up():
     town = {"axes": [random.normal(0, 2, 3000) for _ in range(2)], "groups": None, "values": [random.normal(0, 1, 3000)]}
     group, moments = cut(census(town), 400_000, tile_groups=True).tile_group(0), GroupMoments()
     moments.add(group, 0, GUEST, {**town, "values": [town["values"][0] + 1e-9]})
-    with pytest.raises(ValueError, match="when they were counted"):
+    with pytest.raises(ValueError, match="were counted"):
         moments.field(group)
 
 

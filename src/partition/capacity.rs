@@ -14,7 +14,7 @@ pub struct Capacity {
     pub per_source: u64,
 }
 
-/// Bytes of the fast engine for each source and each target.
+/// Bytes of the fast engine for each source and each target. Not measured by itself: `tests/interop/test_streamed.py` holds whole runs to their limit.
 const ENGINE: u64 = 76;
 
 /// A cell may be cut with others if all rows in reach of it take this part of the memory at most: then a tile is some four by four cells. With less room, most rows of

@@ -30,7 +30,7 @@ const WIDEST_IN_SIGMA: f64 = 4.0;
 const MOST_CUBES: usize = 1 << 18;
 /// Bytes of a cube while lattices are laid out for it. An estimate from the sizes of its types.
 const BYTES_OF_A_CUBE: u64 = 512;
-/// Far more than roundings put a row off the unit sphere.
+/// Far more than roundings put a row off the unit sphere. Chosen, not measured.
 const OFF_THE_SPHERE: f64 = 1e-9;
 
 impl<'a> CountedCells<'a> {

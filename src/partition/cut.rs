@@ -175,9 +175,9 @@ impl Cutter<'_> {
     fn is_near(&self, (low, high): &(Cell, Cell), cell: u32) -> bool {
         let cell = self.cells[cell as usize].0;
         // Cubes in between: those at both ends may be touched at their very edges.
-        let gap = |k: usize| (low.cube[k] - cell.cube[k] - 1).max(cell.cube[k] - high.cube[k] - 1).max(0) as f64;
+        let gaps = (0..3).map(|k| (low.cube[k] - cell.cube[k] - 1).max(cell.cube[k] - high.cube[k] - 1).max(0) as f64);
         (low.group..=high.group).contains(&cell.group)
-            && (0..3).map(|k| gap(k) * gap(k)).sum::<f64>() <= self.radius * self.radius
+            && gaps.map(|gap| gap * gap).sum::<f64>() <= self.radius * self.radius
     }
 
     /// Two sets with about as many rows to predict: by groups, which have no halo, otherwise across the longest side.

@@ -15,7 +15,7 @@ use crate::error::Error;
 /// Copies of a row in all tiles, beyond which tile groups are tried, which may be less work. Chosen, not measured.
 const MANY_COPIES: u64 = 2;
 
-/// Bytes that the lattices of a tile group may take. On many machines they travel, in messages of some hundred megabytes at most.
+/// Bytes that the lattices of a tile group may take. On many machines they travel, in messages of some hundred megabytes at most. Chosen, not measured.
 const MOST_BYTES: u64 = 1 << 28;
 
 impl Partition {
@@ -71,9 +71,7 @@ impl<'a> Planner<'a> {
         let (mut homes, crowded) = self.cutter.roomy_and_crowded();
         let (groups, left) = self.cutter.by_moments(crowded, |draft| self.tile_group(draft));
         homes.extend(left);
-        let mut drafts = self.cutter.by_rows(homes)?;
-        drafts.extend(groups);
-        Ok(self.assigned(drafts))
+        Ok(self.assigned(self.cutter.by_rows(homes)?.into_iter().chain(groups)))
     }
 
     fn tile_group(&self, draft: &TileDraft) -> Option<TileGroup> {
@@ -82,7 +80,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The partition into these tiles, and after them those of tile groups.
-    fn assigned(&self, drafts: Vec<TileDraft>) -> Partition {
+    fn assigned(&self, drafts: impl IntoIterator<Item = TileDraft>) -> Partition {
         let mut assignments = vec![Assignment::default(); self.cutter.cells.len()];
         let (mut tiles, mut counted, mut tile_groups) = (Vec::new(), Vec::new(), Vec::new());
         for draft in drafts {

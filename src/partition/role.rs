@@ -43,9 +43,6 @@ impl TileRole {
     /// What the row is apart from the tile.
     #[must_use]
     pub fn role(self) -> Role {
-        match self {
-            Self::Home | Self::Guest => Role::ToPredict,
-            Self::Labelled => Role::Labelled,
-        }
+        if self == Self::Labelled { Role::Labelled } else { Role::ToPredict }
     }
 }

@@ -69,9 +69,9 @@ pub struct Partition {
     pub(super) tile_groups: Vec<TileGroup>,
 }
 
-/// Multiplications on lattices that take as long as one row in one tile. Chosen before it was measured. The fit of 2026-11-18 (`benches/scale_model.py`) gives more: 0.64 µs
-/// for a row in a tile (1.39 µs in metres) and 0.117 ns for a multiplication, which makes 5,500 (11,900).
-/// So tiles are chosen until they take 1.4 times (3 times in metres) as long as moments.
+/// Multiplications on lattices that take as long as one row in one tile. Chosen, not measured. A fit made later gives more (`benches/scale_model.py`,
+/// `benches/results/2026-11-18-scale-model-epyc-avx512.md`): 0.64 µs for a row in a tile (1.39 µs in metres) and 0.117 ns for a multiplication, which makes 5,500
+/// (11,900). So tiles are chosen until they take 1.4 times (3 times in metres) as long as moments.
 const MULTIPLICATIONS_PER_COPY: f64 = 4000.0;
 
 impl Partition {

@@ -209,7 +209,7 @@ def one_town(tmp_path_factory):
     return folder
 
 
-CROWDS = {
+TILE_GROUPS = {
     "metres": {"sigma": "500m"},
     "narrow": {"sigma": "100m"},
     "degrees": {"sigma": "0.005deg"},
@@ -218,24 +218,24 @@ CROWDS = {
 }
 
 
-@pytest.mark.parametrize("flags", CROWDS.values(), ids=CROWDS)
-def test_crowds_are_the_whole(one_town, smoothed, flags):
+@pytest.mark.parametrize("flags", TILE_GROUPS.values(), ids=TILE_GROUPS)
+def test_tile_groups_are_the_whole(one_town, smoothed, flags):
     flags = flags | {"test": one_town / "test.parquet", "train": one_town / "train.parquet"}
     streamed = smoothed(LIMIT, **flags)
-    assert streamed[0]["streamed"]["crowds"] >= 1
+    assert streamed[0]["streamed"]["tile_groups"] >= 1
     assert_same(streamed, smoothed(**flags))
     assert streamed[0]["peak_memory_bytes"] <= (64 << 20) + (30 << 20)
 
 
-def test_certificates_and_threads_of_crowds(one_town, smoothed):
+def test_certificates_and_threads_of_tile_groups(one_town, smoothed):
     flags = {"test": one_town / "test.parquet", "train": one_town / "train.parquet", "certificate": True}
     (report, found), (_, again), (_, wanted) = smoothed(LIMIT, threads=1, **flags), smoothed(LIMIT, threads=3, **flags), smoothed(**flags)
-    assert report["streamed"]["crowds"] >= 1 and found.equals(again)
+    assert report["streamed"]["tile_groups"] >= 1 and found.equals(again)
     assert pc.max(found["model_error_bound"]).as_py() <= 1e-6 * 140.0
     np.testing.assert_allclose(found["n_effective"], wanted["n_effective"], rtol=1e-4)
 
 
-def test_a_cut_by_hand_has_no_crowds(binary, one_town, tmp_path):
+def test_a_cutoff_has_no_tile_groups(binary, one_town, tmp_path):
     """Lattices know nothing of a cutoff."""
     flags = {"test": one_town / "test.parquet", "prediction": "model", "sigma": "500m", "cutoff": 7, "c": 1, "memory_limit": LIMIT, "output": tmp_path / "no.parquet"}
     assert_explained(run(binary, flags), 2, ["a tile with all rows that reach it"], "--memory-limit")

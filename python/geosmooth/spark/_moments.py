@@ -54,7 +54,7 @@ def group_of_all(census: Census, settings: TileSettings, ranges: list[Range]) ->
     return TileGroup.whole(census, settings, ranges, min(settings["memory"] // 2, MOST_BYTES))
 
 
-class Sum:
+class LimitedMoments:
     """Moments so far, within a task's memory."""
 
     def __init__(self, memory: int) -> None:
@@ -64,7 +64,7 @@ class Sum:
         self.moments.add(group, tile, role, rows)
         self.check()
 
-    def join(self, other: Sum) -> None:
+    def join(self, other: LimitedMoments) -> None:
         self.moments.join(other.moments)
         self.check()
 
@@ -107,16 +107,16 @@ class Moments:
     def field(self) -> GroupField:
         """What all sources give to every row, if they are those that were counted."""
         memory = self.settings["memory"]
-        added = (partials(frame, lambda: Sum(memory), adder(self, role), gathered) for frame, role in self.problem.frames)
-        total: Sum = joined(reduce(lambda first, second: first.union(second), added), lambda: Sum(memory))
+        added = (partials(frame, lambda: LimitedMoments(memory), adder(self, role), gathered) for frame, role in self.problem.frames)
+        total: LimitedMoments = joined(reduce(lambda first, second: first.union(second), added), lambda: LimitedMoments(memory))
         return total.moments.field(self.group)
 
 
-def adder(job: Moments, role: Role) -> Callable[[Sum, pa.Table], None]:
+def adder(job: Moments, role: Role) -> Callable[[LimitedMoments, pa.Table], None]:
     """Adds the rows of a table to moments."""
     group, groups = job.group, job.groups
 
-    def add(total: Sum, table: pa.Table) -> None:
+    def add(total: LimitedMoments, table: pa.Table) -> None:
         rows = Batch.of(table, role.columns)
         total.add(group, 0, LABELLED if role.labelled else HOME, rows.take(rows.valid()).listed(groups))
 

@@ -5,7 +5,7 @@ use super::streamed::Streamed;
 use super::{Job, PhaseSeconds, SmoothedRows, Smoothing, SmoothingSummary};
 use crate::engine::{Choice, EngineKind};
 use crate::error::Error;
-use crate::io::{Complete, Input};
+use crate::io::{Complete, Input, Spill};
 use crate::job::machine::Stopwatch;
 
 impl Job<'_> {
@@ -20,7 +20,8 @@ impl Job<'_> {
         let folder = request.spill_dir.clone().unwrap_or_else(std::env::temp_dir);
         let smoother = recipe.smoother(c, options)?;
         let run = Streamed { job: self, smoother, memory, folder, new_columns: names.len() };
-        run.check_folder()?;
+        // Before the work: whether something can be spilled there.
+        Spill::create(&run.folder, 0, 1, 0)?;
         let counted = run.count()?;
         let read = watch.lap();
         let strategy = run.choose(&counted)?;

@@ -1,7 +1,5 @@
 //! The columns that smoothing adds, and the files that it writes.
 
-use std::path::Path;
-
 use super::Smooth;
 use crate::error::Error;
 use crate::io::{Complete, NewColumn, Output};
@@ -23,9 +21,10 @@ pub(super) fn destinations(
         (None, false) => return Err(Error::missing("output", "the Parquet file that the result goes to")),
         _ => {}
     }
-    let create = |path: &Path| caller.create(path, request.report.overwrite);
-    let output = request.output.as_deref().map(|path| create(path)?.for_rows_of(&inputs.test, columns)).transpose()?;
-    let matrix = request.matrix.as_deref().map(create).transpose()?;
+    let [output, matrix] = [&request.output, &request.matrix]
+        .map(|path| path.as_deref().map(|path| caller.create(path, request.report.overwrite)).transpose());
+    let output = output?.map(|output| output.for_rows_of(&inputs.test, columns)).transpose()?;
+    let matrix = matrix?;
     match (&output, &matrix) {
         (Some(output), Some(matrix)) if output.destination() == matrix.destination() => {
             Err(Error::SameOutput { path: output.destination().to_owned(), options: ["matrix", "output"] })

@@ -10,7 +10,7 @@ use crate::io::Spill;
 use crate::report::{number, share};
 use crate::smoother::{Smoothed, SmoothedTile};
 
-/// Rows that are taken from disk at a time: 8 MiB of one column, be there few columns or many.
+/// Rows that are taken from disk at a time: 8 MiB of one column, be there few columns or many. Chosen, not measured.
 const SHELF: usize = 1 << 18;
 
 /// The new columns of all rows, in their order: smoothed values, then, if wanted, bounds and effective sources. For every

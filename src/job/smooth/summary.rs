@@ -189,10 +189,10 @@ impl SmoothingSummary {
     /// The run as a page, with the rows of the first prediction.
     pub(super) fn page(&self, rows: &ShownRows) -> Result<Page, Error> {
         let prediction = &rows.prediction;
-        let r2 = |score: &Score| short(score.r2.unwrap_or(f64::NAN));
         let lead = match self.scores.first() {
             Some(scores) => {
-                format!("Smoothing takes the R² of {prediction} from {} to {}.", r2(&scores.before), r2(&scores.after))
+                let [before, after] = [scores.before, scores.after].map(|score| short(score.r2.unwrap_or(f64::NAN)));
+                format!("Smoothing takes the R² of {prediction} from {before} to {after}.")
             }
             None => format!(
                 "{} rows smoothed, each within {} of the range.",

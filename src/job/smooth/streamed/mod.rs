@@ -13,7 +13,7 @@ use super::results::Results;
 use super::{Job, Scores};
 use crate::engine::Progress;
 use crate::error::{Error, bytes};
-use crate::io::{Budget, Input, Spill, free_space};
+use crate::io::{Budget, Input, free_space};
 use crate::job::inputs::Inputs;
 use crate::job::options::OnInvalid;
 use crate::job::reader::Reader;
@@ -47,7 +47,7 @@ const MEMORY_PER_CELL: u64 = 1 << 11;
 /// Rows that are read at a time, whatever the memory.
 const MOST_IN_A_PART: u64 = 1 << 20;
 
-/// A run that does not fit.
+/// A run whose rows memory does not hold together.
 pub(super) struct Streamed<'a> {
     pub(super) job: &'a Job<'a>,
     pub(super) smoother: Smoother,
@@ -96,11 +96,8 @@ impl StreamedRun {
         match self {
             Self::Tiles { tiles, tile_groups, copies, spilled_bytes } => {
                 let (size, tiles) = (bytes(spilled_bytes), number(tiles));
-                let by_moments = match tile_groups {
-                    0 => String::new(),
-                    _ => format!(", by moments in {} tile groups", number(tile_groups)),
-                };
-                format!("{size} in {tiles} tiles, {copies:.2} copies of each row{by_moments}")
+                let all = format!("{size} in {tiles} tiles, {copies:.2} copies of each row");
+                if tile_groups > 0 { format!("{all}; tile groups: {}", number(tile_groups)) } else { all }
             }
             Self::Moments { node_bytes, spilled_bytes } => {
                 format!("{} of results; nodes took {}", bytes(spilled_bytes), bytes(node_bytes))
@@ -275,11 +272,6 @@ impl Streamed<'_> {
 
     fn bytes_of_results(&self, counted: &Counted) -> u64 {
         8 * (1 + self.new_columns) as u64 * counted.census.rows().0
-    }
-
-    /// Finds out before the work whether something can be spilled there.
-    pub(super) fn check_folder(&self) -> Result<(), Error> {
-        Spill::create(&self.folder, 0, 1, 0).map(drop)
     }
 
     fn check_space(&self, need: u64) -> Result<(), Error> {

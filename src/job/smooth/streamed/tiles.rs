@@ -81,8 +81,9 @@ impl Streamed<'_> {
         let phase = self.job.caller.phase("spill");
         phase.start(self.job.inputs.rows() as u64);
         let buffers = self.memory / SHARE_OF_BUFFERS / 3;
-        let create = |width| Spill::create(&self.folder, partition.tiles().len(), width, buffers);
-        let mut spilled = [create(to_predict)?, create(to_predict)?, create(labelled)?];
+        let [home, guests, labelled] = [to_predict, to_predict, labelled]
+            .map(|width| Spill::create(&self.folder, partition.tiles().len(), width, buffers));
+        let mut spilled = [home?, guests?, labelled?];
         self.read_again(counted, &Role::ALL, &*phase, |table, first_row, role| {
             let mut record = Vec::new();
             for membership in partition.memberships(&table.places, role)? {
