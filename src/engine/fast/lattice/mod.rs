@@ -5,8 +5,8 @@
 //!
 //! [`steps`] has the trait [`Lattice`] that the plane, the sphere and the globe implement; [`windowed`] implements its steps for the first two.
 //!
-//! Order of files: [`window`]; [`blocks`], [`counted`], [`bound`], [`accuracy`]; [`steps`]; [`around`],
-//! [`taps`], [`convolution`]; [`windowed`].
+//! Order of files: [`window`]; [`blocks`], [`counted`], [`bound`], [`accuracy`]; [`steps`]; [`around`], [`taps`], [`convolution`];
+//! [`windowed`].
 
 mod accuracy;
 mod around;
