@@ -23,7 +23,7 @@
 //! and likewise for the middle Gaussian. Errors that are a multiple of √K are harmless: by Cauchy and Schwarz
 //! `Σ w √K ≤ √(W D)`. In several dimensions the kernel is a product, and so are its approximations.
 //!
-//! On the sphere ([`chart`](super::chart)) the outer Gaussians of two points have variances `t + α` and `t + β`, with α and β
+//! On the sphere ([`sphere`](crate::engine::fast::sphere)) the outer Gaussians of two points have variances `t + α` and `t + β`, with α and β
 //! within ± `scale_offset`. Then λ becomes `λ + α + β`, and √K has the variance `r(1 + α)(1 + β)` with r near 2. Sampling is worst where both are smallest,
 //! truncation where the window is widest and √K decays fastest; the design takes both at once.
 
