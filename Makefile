@@ -52,7 +52,7 @@ miri: export MIRIFLAGS := -Zmiri-disable-isolation
 miri: export GEOSMOOTH_SIMD := plain
 miri:
 	$(MIRI) --bin geosmooth
-	$(MIRI) --lib -- io::guard io::budget scene::radix scene::curve engine::fast::leaves
+	$(MIRI) --lib -- io::guard io::budget scene::radix scene::curve engine::fast::direct
 
 # Files from and for other programs, and everything that people throw at it.
 test-interop: $(VENV)/ready
@@ -121,6 +121,9 @@ memory: $(VENV)/ready
 check:
 	cargo fmt --check
 	cargo clippy --release --all-targets $(SCOPE) -- -D warnings
+	for features in '' baselines experiments jemalloc; do \
+	    cargo clippy --release --lib --no-default-features --features "$$features" -- -D warnings || exit 1; \
+	done
 	RUSTDOCFLAGS="-D warnings" cargo doc --release --no-deps $(SCOPE)
 
 # Licences, duplicate versions and sources of dependencies: cargo-deny.

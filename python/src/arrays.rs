@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 use crate::attend::attend;
 use crate::errors::exception;
+use crate::rows::or_nan;
 
 /// How to sum: the bandwidth, the engine and how accurate, in how many threads.
 #[derive(FromPyObject)]
@@ -90,8 +91,7 @@ pub(crate) fn kernel_average<'py>(
         let (sigma, options) = (settings.sigma()?, settings.options()?);
         in_threads(settings.threads, || geosmooth::kernel_average(sigma, &targets, &sources, &values, &options))
     })?;
-    let averages: Vec<f64> = averages.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect();
-    Ok(averages.into_pyarray(py))
+    Ok(or_nan(averages).into_pyarray(py))
 }
 
 fn places(
@@ -99,7 +99,6 @@ fn places(
     targets: &PyReadonlyArray2<'_, f64>,
     sources: &PyReadonlyArray2<'_, f64>,
 ) -> PyResult<(Places, Places)> {
-    let place =
-        |array: &PyReadonlyArray2<'_, f64>| settings.places(&array.as_array()).map_err(|error| exception(&error));
-    Ok((place(targets)?, place(sources)?))
+    let [targets, sources] = [targets, sources].map(|array| settings.places(&array.as_array()));
+    Ok((targets.map_err(|error| exception(&error))?, sources.map_err(|error| exception(&error))?))
 }

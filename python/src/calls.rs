@@ -2,9 +2,10 @@
 
 use std::fmt::Display;
 
+use geosmooth::engine::Truncation;
 use geosmooth::job::{
-    self, Accuracy, Compare, DataOptions, Diagnose, KernelOptions, Listener, ReportOptions, RunOptions, ScoredOn,
-    ShownRows, SigmaSearch, Smooth, Tune, WeightMatrix,
+    self, Compare, DataOptions, Diagnose, KernelOptions, Listener, ReportOptions, RunOptions, ScoredOn, ShownRows,
+    SigmaSearch, Smooth, Tune, WeightMatrix,
 };
 use geosmooth::{Error, Parameters, PlaceColumns};
 use numpy::{IntoPyArray, PyArray1};
@@ -17,6 +18,7 @@ use crate::attend::attend;
 use crate::errors::exception;
 use crate::objects::{json_of, object};
 use crate::options::Options;
+use crate::rows::or_nan;
 
 /// Does a job for the keywords, and gives its outcome with a dictionary that holds the warnings.
 fn run<'py, R: Send + 'static, T: Send + 'static>(
@@ -64,12 +66,12 @@ impl Options<'_> {
             correct_shrink: self.number("correct_shrink")?,
             no_correct: self.flag("no_correct")?,
             params: self.parameters("params")?,
-            accuracy: self.accuracy()?,
+            truncation: self.truncation()?,
         })
     }
 
-    fn accuracy(&self) -> PyResult<Accuracy> {
-        raising(Accuracy::of(self.number("tolerance")?, self.number("cutoff")?))
+    fn truncation(&self) -> PyResult<Truncation> {
+        raising(Truncation::of(self.number("tolerance")?, self.number("cutoff")?))
     }
 
     fn report(&self) -> PyResult<ReportOptions> {
@@ -119,8 +121,7 @@ pub(crate) fn smooth<'py>(py: Python<'py>, options: Options<'py>) -> PyResult<Bo
     let (smoothing, result) = run(py, &options, request, job::smooth)?;
     let columns = PyDict::new(py);
     for column in smoothing.columns {
-        let values: Vec<f64> = column.values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect();
-        columns.set_item(column.name, values.into_pyarray(py))?;
+        columns.set_item(column.name, or_nan(column.values).into_pyarray(py))?;
     }
     result.set_item("columns", columns)?;
     let is_shown = options.flag("details")?;
@@ -147,7 +148,7 @@ pub(crate) fn tune<'py>(py: Python<'py>, options: Options<'py>) -> PyResult<Boun
         sigmas: raising(sigmas)?,
         c_grid: options.numbers("c_grid")?,
         label_weights: options.numbers("label_weight")?,
-        accuracy: options.accuracy()?,
+        truncation: options.truncation()?,
         output: options.path("output")?,
         surface: options.flag("surface")?,
         report: options.report()?,
@@ -204,7 +205,7 @@ pub(crate) fn diagnose<'py>(py: Python<'py>, options: Options<'py>) -> PyResult<
     let (diagnosed, result) = run(py, &options, request, job::diagnose)?;
     summarize(&result, &diagnosed.summary)?;
     result.set_item("sentences", diagnosed.summary.sentences)?;
-    result.set_item("n_effective", diagnosed.n_effective.into_pyarray(py))?;
+    result.set_item("n_effective", diagnosed.summary.findings.n_effective.into_pyarray(py))?;
     show(&result, diagnosed.rows)?;
     Ok(result)
 }
@@ -231,7 +232,7 @@ pub(crate) fn methods<'py>(py: Python<'py>, options: Options<'py>) -> PyResult<B
         methods: raising(methods.transpose())?,
         metric: options.named("metric")?.unwrap_or(geosmooth::Measure::R2),
         grids,
-        accuracy: options.accuracy()?,
+        truncation: options.truncation()?,
         report: options.report()?,
         running: options.running()?,
         ..job::Methods::new(options.rows("test")?, options.rows("validation")?)

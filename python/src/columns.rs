@@ -1,7 +1,5 @@
 //! Columns of Arrow as jobs on many machines need them: groups as keys, coordinates as floats.
 
-use std::path::Path;
-
 use arrow::datatypes::{Field, Schema};
 use arrow::record_batch::RecordBatch;
 use geosmooth::io::{self, ArrowTable, CoordinateRequest, Input, Origin};
@@ -26,7 +24,7 @@ pub(crate) fn axis(py: Python<'_>, name: String, column: PyArray) -> PyResult<Bo
     let schema = Schema::new(vec![Field::new(&name, column.array().data_type().clone(), true)]).into();
     let batch = RecordBatch::try_new(schema, vec![column.array().clone()])
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let input = Input::in_memory(Path::new("<rows>"), ArrowTable { schema: batch.schema(), batches: vec![batch] });
+    let input = Input::in_memory("rows", ArrowTable { schema: batch.schema(), batches: vec![batch] });
     // Each machine has some of the rows only, so that they have no common origin but zero.
     let read = input.coordinates(&CoordinateRequest::Index(vec![name]), &mut Origin::zero());
     let mut axes = read.map_err(without_row)?.axes;

@@ -62,12 +62,12 @@ impl<'py> Objects<'py> {
     }
 
     fn dictionary(self) -> Fields<'py> {
-        Fields { objects: self, fields: PyDict::new(self.py), key: None }
+        Fields { objects: self, dictionary: PyDict::new(self.py), key: None }
     }
+}
 
-    fn never(self, what: &str) -> Failed {
-        ser::Error::custom(format!("no result has {what}"))
-    }
+fn never(what: &str) -> Failed {
+    ser::Error::custom(format!("no result has {what}"))
 }
 
 macro_rules! plain {
@@ -130,7 +130,7 @@ impl<'py> ser::Serializer for Objects<'py> {
         _: &'static str,
         _: &T,
     ) -> Made<'py> {
-        Err(self.never("variants with a value"))
+        Err(never("variants with a value"))
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Items<'py>, Failed> {
@@ -152,7 +152,7 @@ impl<'py> ser::Serializer for Objects<'py> {
         _: &'static str,
         _: usize,
     ) -> Result<Self::SerializeTupleVariant, Failed> {
-        Err(self.never("variants with values"))
+        Err(never("variants with values"))
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Fields<'py>, Failed> {
@@ -170,7 +170,7 @@ impl<'py> ser::Serializer for Objects<'py> {
         _: &'static str,
         _: usize,
     ) -> Result<Self::SerializeStructVariant, Failed> {
-        Err(self.never("variants with fields"))
+        Err(never("variants with fields"))
     }
 }
 
@@ -233,7 +233,7 @@ impl<'py> ser::SerializeTupleStruct for Items<'py> {
 /// A dictionary to be.
 struct Fields<'py> {
     objects: Objects<'py>,
-    fields: Bound<'py, PyDict>,
+    dictionary: Bound<'py, PyDict>,
     key: Option<Bound<'py, PyAny>>,
 }
 
@@ -247,12 +247,12 @@ impl<'py> ser::SerializeMap for Fields<'py> {
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Failed> {
-        let key = self.key.take().ok_or_else(|| self.objects.never("values without a key"))?;
-        Ok(self.fields.set_item(key, value.serialize(self.objects)?)?)
+        let key = self.key.take().ok_or_else(|| never("values without a key"))?;
+        Ok(self.dictionary.set_item(key, value.serialize(self.objects)?)?)
     }
 
     fn end(self) -> Made<'py> {
-        Ok(self.fields.into_any())
+        Ok(self.dictionary.into_any())
     }
 }
 
@@ -261,11 +261,11 @@ impl<'py> ser::SerializeStruct for Fields<'py> {
     type Error = Failed;
 
     fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Failed> {
-        Ok(self.fields.set_item(name, value.serialize(self.objects)?)?)
+        Ok(self.dictionary.set_item(name, value.serialize(self.objects)?)?)
     }
 
     fn end(self) -> Made<'py> {
-        Ok(self.fields.into_any())
+        Ok(self.dictionary.into_any())
     }
 }
 
@@ -275,8 +275,8 @@ pub(crate) fn json_of(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Null);
     }
     if let Ok(fields) = object.cast::<PyDict>() {
-        let field = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| Ok((name.extract()?, json_of(&value)?));
-        return fields.iter().map(field).collect::<PyResult<Map<String, Value>>>().map(Value::Object);
+        let fields = fields.iter().map(|(name, value)| Ok((name.extract()?, json_of(&value)?)));
+        return fields.collect::<PyResult<Map<String, Value>>>().map(Value::Object);
     }
     if let Ok(text) = object.cast::<PyString>() {
         return Ok(Value::String(text.to_str()?.to_owned()));
@@ -285,7 +285,7 @@ pub(crate) fn json_of(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Bool(truth.is_true()));
     }
     if object.is_instance_of::<PyInt>() || (!object.is_instance_of::<PyFloat>() && object.hasattr("__index__")?) {
-        return Ok(object.extract::<i64>().map_or_else(|_| float(object), |whole| Ok(Value::from(whole)))?);
+        return object.extract::<i64>().map_or_else(|_| float(object), |whole| Ok(Value::from(whole)));
     }
     if object.hasattr("__float__")? && !object.hasattr("__len__")? {
         return float(object);

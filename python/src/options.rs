@@ -8,7 +8,7 @@ use geosmooth::io::ArrowTable;
 use geosmooth::job::{self, Bandwidth, Dataset, ParameterSource};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyString};
 use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::errors::exception;
@@ -107,13 +107,14 @@ impl<'py> Options<'py> {
         self.with(name, |name, value| job::bytes_of(option, &written(name, value)?).map_err(|error| exception(&error)))
     }
 
-    /// Rows: a path, or a table with the name that messages call it by.
+    /// Rows: a path or a table.
     pub(crate) fn dataset(&self, name: &str) -> PyResult<Option<Dataset>> {
         self.with(name, |name, value| {
-            let Ok(named) = value.cast::<PyTuple>() else { return path(name, value).map(Dataset::Files) };
-            let (called, table): (String, Bound<'py, PyAny>) = named.extract()?;
-            let (batches, schema) = table.extract::<AnyRecordBatch>()?.into_table()?.into_inner();
-            Ok(Dataset::table(&called, ArrowTable { schema, batches }))
+            if let Ok(path) = path(name, value) {
+                return Ok(Dataset::Files(path));
+            }
+            let (batches, schema) = value.extract::<AnyRecordBatch>()?.into_table()?.into_inner();
+            Ok(Dataset::table(name, ArrowTable { schema, batches }))
         })
     }
 
@@ -125,9 +126,7 @@ impl<'py> Options<'py> {
     /// Tuned parameters: a path, or a dictionary.
     pub(crate) fn parameters(&self, name: &str) -> PyResult<Option<ParameterSource>> {
         self.with(name, |name, value| match value.cast::<PyDict>() {
-            Ok(_) => {
-                ParameterSource::from_value(&format!("<{name}>"), json_of(value)?).map_err(|error| exception(&error))
-            }
+            Ok(_) => ParameterSource::from_value(name, json_of(value)?).map_err(|error| exception(&error)),
             Err(_) => path(name, value).map(ParameterSource::File),
         })
     }

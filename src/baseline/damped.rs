@@ -31,8 +31,11 @@ impl Damped<'_> {
 
     /// The product of column k, from the kernel sums of the scaled vectors.
     fn product(&self, vector: &[f64], scaled: &[f64], sums: &KernelSums, k: usize, damping: f64) -> Vec<f64> {
-        let own = |row: usize| if self.own == Own::LeftOut { scaled[row] } else { 0.0 };
-        let at = |(row, value)| value - damping * (sums.value_at(k, row) - own(row)) / self.roots[row];
-        vector.iter().enumerate().map(at).collect()
+        let rows = vector.iter().zip(scaled).enumerate();
+        rows.map(|(row, (value, scaled))| {
+            let own = if self.own == Own::LeftOut { *scaled } else { 0.0 };
+            value - damping * (sums.value_at(k, row) - own) / self.roots[row]
+        })
+        .collect()
     }
 }

@@ -36,9 +36,12 @@ impl<'a> Direct<'a> {
     /// Decides from the kernel values of some rows whether the matrix is sparse.
     pub(super) fn new(kernel: &'a Influence, rows: usize) -> Self {
         let step = rows.div_ceil(SAMPLE).max(1);
-        let counted = |row: usize| kernel.kernel_of_row(row).iter().filter(|&&value| value > NEGLIGIBLE).count();
         let seen = (0..rows).step_by(step).collect::<Vec<_>>();
-        let counts: usize = seen.par_iter().map(|&row| counted(row)).sum();
+        let counts = seen.par_iter().map(|&row| {
+            let values = kernel.kernel_of_row(row);
+            values.iter().filter(|&&value| value > NEGLIGIBLE).count()
+        });
+        let counts: usize = counts.sum();
         let is_sparse = counts * SPARSE <= seen.len() * rows;
         Self { kernel, rows, sparse: if is_sparse { SparseFactor::new(kernel, rows) } else { None } }
     }

@@ -89,8 +89,8 @@ impl<'a> Training<'a> {
         let direct = Direct::new(&self.influence, rows);
         let is_direct = rows <= SMALL || direct.is_sparse();
         let weights = if is_direct { vec![None; shifts.len()] } else { self.iterated(shifts, HARD)? };
-        let solved = |(weights, &shift): (Solution, &f64)| weights.or_else(|| direct.solve(shift, self.labels));
-        Ok(weights.into_iter().zip(shifts).map(solved).collect())
+        let pairs = weights.into_iter().zip(shifts);
+        Ok(pairs.map(|(weights, &shift)| weights.or_else(|| direct.solve(shift, self.labels))).collect())
     }
 
     /// Solves by conjugate gradients for those s for which the preconditioner leaves at most `hard` · s; at most s if the sums

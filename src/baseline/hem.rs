@@ -42,12 +42,19 @@ pub(super) fn solve(problem: &Problem, settings: &[Setting]) -> Result<Vec<Solut
 
     let right = settings.iter().map(|setting| {
         let (eta, attached) = (setting.knob("eta"), span.to_units(problem.prediction(setting)));
-        let value = |row| (1.0 - eta) * labelled.value_at(0, row) / roots[row] + eta * attached[row] * roots[row];
-        Right { values: rows.clone().map(value).collect(), tolerance: 0.5 * eta * problem.options.accuracy() }
+        let values = rows
+            .clone()
+            .map(|row| (1.0 - eta) * labelled.value_at(0, row) / roots[row] + eta * attached[row] * roots[row]);
+        Right { values: values.collect(), tolerance: 0.5 * eta * problem.options.accuracy() }
     });
     let right: Vec<Right> = right.collect();
     let damping = settings.iter().map(|setting| 1.0 - setting.knob("eta")).collect();
     let system = Damped { kernel: &kernel, own: Own::Counts, roots: &roots, damping };
-    let back = |solution: Vec<f64>| solution.iter().zip(&roots).map(|(g, root)| span.stretched(g / root)).collect();
-    Ok(krylov::solve(&system, &right, PASSES).into_iter().map(|solution| solution.map(back)).collect())
+    let solutions = krylov::solve(&system, &right, PASSES).into_iter();
+    Ok(solutions.map(|solution| solution.map(|solution| unscaled(&solution, &roots, &span))).collect())
+}
+
+/// A solution in units of values: the system is about f √D.
+fn unscaled(solution: &[f64], roots: &[f64], span: &Span) -> Vec<f64> {
+    solution.iter().zip(roots).map(|(g, root)| span.stretched(g / root)).collect()
 }

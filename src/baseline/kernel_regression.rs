@@ -18,7 +18,8 @@ pub(super) fn solve(problem: &Problem, settings: &[Setting]) -> Result<Vec<Solut
     )?;
     // A row without any label in its group gets the mean of all labels.
     let centre = mean(problem.labels.iter().copied()).unwrap_or(0.0);
-    let value = |row: usize| if sums.mass[row] > 0.0 { span.value_at(sums.shrunk(0, row, 0.0)) } else { centre };
-    let values: Vec<f64> = (0..problem.targets.len()).map(value).collect();
+    let rows = sums.mass.iter().enumerate();
+    let values: Vec<f64> =
+        rows.map(|(row, &mass)| if mass > 0.0 { span.value_at(sums.shrunk(0, row, 0.0)) } else { centre }).collect();
     Ok(settings.iter().map(|_| Some(values.clone())).collect())
 }

@@ -44,11 +44,16 @@ pub(super) fn solve(problem: &Problem, settings: &[Setting]) -> Result<Vec<Solut
     let rows = 0..problem.targets.len();
     let solutions = settings.iter().map(|setting| {
         let (ridge, laplacian) = (setting.knob("ridge"), setting.knob("laplacian"));
-        let diagonal = |i, j| if i == j { ridge } else { 0.0 };
-        let matrix = Mat::from_fn(count, count, |i, j| gram[(i, j)] + diagonal(i, j) + laplacian * roughness[(i, j)]);
+        let matrix = Mat::from_fn(count, count, |i, j| {
+            let diagonal = if i == j { ridge } else { 0.0 };
+            gram[(i, j)] + diagonal + laplacian * roughness[(i, j)]
+        });
         let weights = matrix.llt(Side::Lower).ok()?.solve(&right);
-        let row = |row: usize| (0..count).map(|k| weights[(k, 0)] * targets[k][row]).sum::<f64>();
-        Some(rows.clone().map(|at| centre + row(at)).collect())
+        let rows = rows.clone().map(|row| {
+            let terms = (0..count).map(|k| weights[(k, 0)] * targets[k][row]);
+            centre + terms.sum::<f64>()
+        });
+        Some(rows.collect())
     });
     Ok(solutions.collect())
 }

@@ -3,13 +3,14 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser as _;
 
 use super::{Cli, run as run_command, terminal};
 use crate::error::Error;
 use crate::io::{Complete, Output};
+use crate::job::sample::SAMPLE;
 use crate::text::printable;
 
 /// Tunes, smooths, compares and diagnoses the predictions of a real model for real house sales.
@@ -24,13 +25,6 @@ pub(super) struct Args {
     out: PathBuf,
 }
 
-/// The house sales that come with the program.
-pub(super) const SAMPLE: [(&str, &[u8]); 3] = [
-    ("train.parquet", include_bytes!("../../data-samples/train.parquet")),
-    ("validation.parquet", include_bytes!("../../data-samples/validation.parquet")),
-    ("test.parquet", include_bytes!("../../data-samples/test.parquet")),
-];
-
 const INTRODUCTION: &str = "\
 House sales in Lucas County, Ohio, 1993 to 1998. A model (XGBoost) priced them by size, age and so on, without knowing
 where they stand; prices are natural logarithms. Three sets of sales: 8,453 whose prices are known, 8,452 to choose the
@@ -39,15 +33,7 @@ parameters on, 8,452 to predict.
 
 pub(super) fn run(args: &Args) -> Result<(), Error> {
     let out = &args.out;
-    let failed = |source| Error::Io {
-        action: "cannot make the folder",
-        path: out.clone(),
-        source,
-        hint: "choose another with --out",
-    };
-    fs::create_dir_all(out).map_err(failed)?;
-    let write = |(name, bytes)| Output::create(&out.join(name), true, &[])?.write_bytes(bytes);
-    Complete::name_all(SAMPLE.into_iter().map(write).collect::<Result<_, Error>>()?)?;
+    write_sample(out)?;
     terminal::print(INTRODUCTION)?;
     let folder = Folder { out };
     let train = folder.flag("--train", "train.parquet");
@@ -84,6 +70,18 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
         "\nLook at it: open {} in a browser, and the pages beside it.\n",
         printable(&page.to_string_lossy())
     ))
+}
+
+fn write_sample(folder: &Path) -> Result<(), Error> {
+    if let Err(source) = fs::create_dir_all(folder) {
+        let (action, hint) = ("cannot make the folder", "choose another with --out");
+        return Err(Error::Io { action, path: folder.to_owned(), source, hint });
+    }
+    let mut written = Vec::new();
+    for (name, bytes) in SAMPLE {
+        written.push(Output::create(&folder.join(name), true, &[])?.write_bytes(bytes)?);
+    }
+    Complete::name_all(written)
 }
 
 /// The folder of the demo, in arguments.

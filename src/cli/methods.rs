@@ -103,7 +103,7 @@ impl Args {
             metric: self.metric.parse()?,
             grids: self.grids()?,
             engine: self.engine.parse()?,
-            accuracy: self.accuracy.accuracy(),
+            truncation: self.accuracy.truncation(),
             report: self.report.options(),
             running: self.running.options(),
             ..Methods::new(&self.test, &self.validation)

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 
 use super::terminal::{self, Terminal};
+use crate::engine::Truncation;
 use crate::error::Error;
-use crate::job::caller::Caller;
-use crate::job::{Accuracy, Bytes, DataOptions, KernelOptions, OnInvalid, ParameterSource, ReportOptions, RunOptions};
+use crate::job::{Bytes, DataOptions, KernelOptions, OnInvalid, ParameterSource, ReportOptions, RunOptions};
 use crate::parameters::PlaceColumns;
 
 /// The labelled rows, and the columns of all rows.
@@ -46,26 +46,17 @@ pub(super) struct DataArgs {
     #[arg(long, value_name = "COLUMN")]
     group: Option<String>,
     /// What to do with rows whose place, prediction or label is null, NaN or infinite
-    #[arg(long, value_enum, default_value_t = InvalidRows::Error)]
-    on_invalid: InvalidRows,
+    #[arg(long, value_parser = on_invalid(), default_value = "error")]
+    on_invalid: OnInvalid,
 }
 
-/// What to do with rows that cannot take part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum InvalidRows {
-    /// Stop and name the first
-    Error,
-    /// Leave them out; they stay in the output with a null result
-    Skip,
-}
-
-impl From<InvalidRows> for OnInvalid {
-    fn from(rows: InvalidRows) -> Self {
-        match rows {
-            InvalidRows::Error => Self::Error,
-            InvalidRows::Skip => Self::Skip,
-        }
-    }
+/// Reads what to do with rows that cannot take part.
+pub(super) fn on_invalid() -> impl TypedValueParser<Value = OnInvalid> {
+    let values = [
+        PossibleValue::new("error").help("Stop and name the first"),
+        PossibleValue::new("skip").help("Leave them out; they stay in the output with a null result"),
+    ];
+    PossibleValuesParser::new(values).try_map(|text| text.parse())
 }
 
 impl DataArgs {
@@ -83,7 +74,7 @@ impl DataArgs {
             prediction: self.prediction.clone(),
             train_prediction: self.train_prediction.clone(),
             places,
-            on_invalid: self.on_invalid.into(),
+            on_invalid: self.on_invalid,
         }
     }
 }
@@ -135,14 +126,14 @@ impl KernelArgs {
             correct_shrink: self.correct_shrink,
             no_correct: self.no_correct,
             params: self.params.clone().map(ParameterSource::File),
-            accuracy: self.accuracy.accuracy(),
+            truncation: self.accuracy.truncation(),
         })
     }
 }
 
 impl AccuracyArgs {
-    pub(super) fn accuracy(&self) -> Accuracy {
-        self.cutoff.map_or(Accuracy::Tolerance(self.tolerance), Accuracy::Cutoff)
+    pub(super) fn truncation(&self) -> Truncation {
+        self.cutoff.map_or(Truncation::Tolerance(self.tolerance), Truncation::Cutoff)
     }
 }
 
@@ -183,14 +174,6 @@ pub(super) struct RunArgs {
     quiet: bool,
 }
 
-/// What an experiment shows.
-pub(super) struct Outcome {
-    /// For scripts.
-    pub(super) json: String,
-    /// For people.
-    pub(super) text: String,
-}
-
 impl RunArgs {
     pub(super) fn options(&self) -> RunOptions {
         RunOptions { threads: self.threads, memory_limit: self.memory_limit.map(|Bytes(limit)| limit) }
@@ -203,17 +186,15 @@ impl RunArgs {
 
     /// Prints a summary: as JSON, as text, or not at all.
     pub(super) fn print(&self, summary: &(impl Serialize + fmt::Display)) -> Result<(), Error> {
-        let json = || serde_json::to_string(summary).unwrap_or_default();
-        self.print_either(json, || summary.to_string())
+        self.print_either(|| serde_json::to_string(summary).unwrap_or_default(), || summary.to_string())
     }
 
-    /// Runs an experiment and prints what came out.
-    pub(super) fn show(&self, work: impl FnOnce(&Caller) -> Result<Outcome, Error> + Send) -> Result<(), Error> {
-        let Outcome { json, text } = Caller::work(&self.options(), &self.terminal(), work)?;
-        self.print_either(|| json, || text)
-    }
-
-    fn print_either(&self, json: impl FnOnce() -> String, text: impl FnOnce() -> String) -> Result<(), Error> {
+    /// Prints one of two texts, or neither.
+    pub(super) fn print_either(
+        &self,
+        json: impl FnOnce() -> String,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Error> {
         match self {
             Self { json: true, .. } => terminal::print_json(&json()),
             Self { quiet: true, .. } => Ok(()),

@@ -1,11 +1,11 @@
 //! Signals that end a process, and the end of memory, for the command alone: in any phase it ends at once, and no temporary file stays. A program
 //! that calls the library keeps its signals to itself.
 
-use std::process;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
+use std::{io, process};
 
 use signal_hook::consts::{
     SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
@@ -46,23 +46,27 @@ const LAST_MESSAGE: Duration = Duration::from_millis(200);
 /// # Errors
 /// If the thread cannot be started.
 pub(super) fn attend() -> Result<(), Error> {
-    let failed = |source| Error::Io {
+    let taken = taken();
+    let free = ENDINGS.into_iter().chain(more_endings()).filter(|signal| taken >> (signal - 1) & 1 == 0);
+    // A handler makes a write beyond the limit of file sizes fail, and not kill us. It comes last: once it is there, all are.
+    let signals = Signals::new(free.chain([SIGXFSZ])).map_err(no_thread)?;
+    let thread = thread::Builder::new().name("signals".to_owned());
+    thread.spawn(|| wait(signals)).map(drop).map_err(no_thread)
+}
+
+fn no_thread(source: io::Error) -> Error {
+    Error::Io {
         action: "cannot start a thread for",
         path: "signals".into(),
         source,
         hint: "there may be a limit on processes or memory: see ulimit -a",
-    };
-    let taken = taken();
-    let is_free = |signal: &i32| taken >> (signal - 1) & 1 == 0;
-    // A handler makes a write beyond the limit of file sizes fail, and not kill us. It comes last: once it is there, all are.
-    let wanted = ENDINGS.into_iter().chain(more_endings()).filter(is_free).chain([SIGXFSZ]);
-    let mut signals = Signals::new(wanted).map_err(failed)?;
-    let wait = move || {
-        if let Some(signal) = signals.forever().find(|signal| *signal != SIGXFSZ) {
-            end(signal);
-        }
-    };
-    thread::Builder::new().name("signals".to_owned()).spawn(wait).map(drop).map_err(failed)
+    }
+}
+
+fn wait(mut signals: Signals) {
+    if let Some(signal) = signals.forever().find(|signal| *signal != SIGXFSZ) {
+        end(signal);
+    }
 }
 
 /// Keeps a failure from being reported if the process is about to end: that may be its cause.
@@ -111,9 +115,11 @@ pub(super) fn end_without_memory() -> ! {
 /// profiler that is loaded into the process handles some.
 fn taken() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = |name: &str| {
-        let mask = status.lines().find_map(|line| line.strip_prefix(name));
-        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
-    };
-    mask("SigIgn:") | mask("SigCgt:")
+    mask(&status, "SigIgn:") | mask(&status, "SigCgt:")
+}
+
+/// The hexadecimal number behind a name.
+fn mask(status: &str, name: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix(name));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }

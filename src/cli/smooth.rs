@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// Where the result goes: a Parquet file, written whole or not at all
     #[arg(long, short, value_name = "FILE", required = true, help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Add <PREDICTION>_error_bound, the proven error of each row, and n_effective, the sources behind it
+    /// Add <PREDICTION>_error_bound, a bound on the numerical error of each row, and n_effective, the sources behind it
     #[arg(long, help_heading = "Output")]
     certificate: bool,
     /// Write the weight matrix of the sparse engine as Parquet (row, column, weight); columns count the test rows, then the training rows

@@ -101,7 +101,7 @@ impl Args {
             c_grid: self.c_grid.as_deref().map(|list| numbers("--c-grid", list)).transpose()?,
             label_weights: self.label_weight.as_deref().map(|list| numbers("--label-weight", list)).transpose()?,
             engine: self.engine.parse()?,
-            accuracy: self.accuracy.accuracy(),
+            truncation: self.accuracy.truncation(),
             output: self.output.clone(),
             surface: false,
             report: self.report.options(),

@@ -4,13 +4,14 @@
 mod variogram;
 
 use rayon::prelude::*;
+use serde::{Serialize, Serializer};
 
 use crate::correct::Correction;
 use crate::engine::EngineOptions;
 use crate::error::Error;
 use crate::influence::{Influence, KernelSums};
 use crate::scene::Own;
-use crate::score::mean;
+use crate::score::{mean, median};
 use crate::space::Sigma;
 use crate::span::{Span, blend};
 use crate::tune::Trial;
@@ -33,8 +34,9 @@ pub struct Diagnosis {
     pub options: EngineOptions,
 }
 
-/// The result for one column of predictions.
-#[derive(Clone, Debug)]
+/// The result for one column of predictions. It serializes with least, median and most of the effective sources, and without the
+/// smoothed rows.
+#[derive(Clone, Debug, Serialize)]
 pub struct Findings {
     /// γ = εᵀWε / ‖ε‖² with ε = ŷ − y: the share of the errors that smoothing keeps.
     pub gamma: f64,
@@ -57,10 +59,12 @@ pub struct Findings {
     /// Moran's I of the errors after.
     pub moran_after: f64,
     /// The effective number of sources of each row's average.
+    #[serde(serialize_with = "as_extremes")]
     pub n_effective: Vec<f64>,
     /// Number of rows whose own prediction has more than half of the weight in their average: almost nothing is around them.
     pub isolated_rows: usize,
     /// The smoothed rows.
+    #[serde(skip)]
     pub smoothed: Vec<f64>,
     /// The empirical variogram of the errors.
     pub variogram: Vec<Lag>,
@@ -72,6 +76,33 @@ impl Findings {
     pub fn can_help(&self) -> bool {
         self.mse_corrected > 0.0 && self.gamma + self.beta < 1.0 - 1e-9
     }
+}
+
+/// The effective numbers of sources of all rows in three figures.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct EffectiveSources {
+    /// The least.
+    pub min: f64,
+    /// The median.
+    pub median: f64,
+    /// The most.
+    pub max: f64,
+}
+
+impl EffectiveSources {
+    /// Of so many rows; infinite, 0 and 0 for none.
+    #[must_use]
+    pub fn of(rows: &[f64]) -> Self {
+        Self {
+            min: rows.iter().copied().fold(f64::INFINITY, f64::min),
+            median: median(rows.to_vec()).unwrap_or(0.0),
+            max: rows.iter().copied().fold(0.0, f64::max),
+        }
+    }
+}
+
+fn as_extremes<S: Serializer>(rows: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    EffectiveSources::of(rows).serialize(serializer)
 }
 
 impl Diagnosis {

@@ -1,6 +1,7 @@
 //! The empirical variogram of errors: half the mean squared difference of two errors, by the distance between their rows.
 
 use rayon::prelude::*;
+use serde::Serialize;
 
 use crate::chance::Chance;
 use crate::error::Error;
@@ -8,7 +9,7 @@ use crate::points::Places;
 use crate::space::{EARTH_RADIUS, Metric, Sigma, unit_vector};
 
 /// One class of distances of an empirical variogram.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Lag {
     /// Mean distance of the pairs, in the unit of σ.
     pub distance: f64,
@@ -38,8 +39,8 @@ pub(crate) fn variogram(places: &Places, sigma: Sigma, before: &[f64], after: &[
     let points: Vec<[f64; 3]> = second.iter().map(|&row| point(places, metric, row)).collect();
     let pairs = Pairs { places, metric, sigma: sigma.value(), second: &second, points: &points, before, after };
     let rows: Vec<[LagTally; LAGS]> = first.par_iter().map(|&row| pairs.of_row(row)).collect();
-    let total = |lag: usize| rows.iter().fold(LagTally::default(), |sum, row| sum.plus(&row[lag]));
-    Ok((0..LAGS).map(total).filter(|tally| tally.pairs > 0).map(LagTally::lag).collect())
+    let totals = (0..LAGS).map(|lag| rows.iter().fold(LagTally::default(), |sum, row| sum.plus(&row[lag])));
+    Ok(totals.filter(|tally| tally.pairs > 0).map(LagTally::lag).collect())
 }
 
 /// The rows that may be the second of a pair.

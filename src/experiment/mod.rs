@@ -1,5 +1,5 @@
-//! The experiments of the paper, each in one module and with a fixed seed. They only compute; `cli` writes tables, plots and
-//! pages.
+//! The experiments of the paper, each in one module and with a fixed seed. They only compute; `job` writes tables, plots
+//! and pages.
 
 mod choice;
 pub mod extrapolation;

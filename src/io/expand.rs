@@ -64,8 +64,8 @@ fn matching(given: &Path, pattern: &str) -> Result<Vec<PathBuf>, Error> {
 
 /// The names in a path.
 fn names(path: &Path) -> Vec<&OsStr> {
-    let is_name = |part: &Component| matches!(part, Component::Normal(_) | Component::ParentDir);
-    path.components().filter(is_name).map(Component::as_os_str).collect()
+    let names = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+    names.map(Component::as_os_str).collect()
 }
 
 /// Whether the parts of a pattern match names by the rule above: all parts if `is_whole`, otherwise the first parts.
@@ -97,7 +97,7 @@ fn some(files: Vec<PathBuf>, given: &Path, problem: &str, hint: &str) -> Result<
 }
 
 fn nothing(given: &Path, problem: &str, hint: &str) -> Error {
-    Error::File { path: given.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() }
+    Error::File { subject: given.into(), problem: problem.to_owned(), hint: hint.to_owned() }
 }
 
 fn cannot_list(folder: &Path, source: io::Error) -> Error {

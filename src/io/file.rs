@@ -30,7 +30,7 @@ impl PositionedFile {
         // Checked first: opening a pipe would wait for a writer.
         if !std::fs::metadata(path).map_err(|source| cannot_read(path, source))?.is_file() {
             return Err(Error::File {
-                path: path.to_owned(),
+                subject: path.into(),
                 problem: "is not a regular file".to_owned(),
                 hint: "copy the data into a file first: files are read by position".to_owned(),
             });
@@ -67,8 +67,8 @@ impl PositionedFile {
 
     /// Whether length and modification time are the same as when the file was opened.
     pub(super) fn is_unchanged(&self) -> bool {
-        let is_same = |now: std::fs::Metadata| now.len() == self.len && (now.mtime(), now.mtime_nsec()) == self.written;
-        self.file.metadata().is_ok_and(is_same)
+        let now = self.file.metadata();
+        now.is_ok_and(|now| now.len() == self.len && (now.mtime(), now.mtime_nsec()) == self.written)
     }
 
     /// A reader that starts at a position.
@@ -145,7 +145,7 @@ pub(crate) fn read_small_text(path: &Path) -> std::result::Result<String, Error>
 
 fn no_text(path: &Path, problem: &str) -> Error {
     Error::File {
-        path: path.to_owned(),
+        subject: path.into(),
         problem: problem.to_owned(),
         hint: "check that it is the right file".to_owned(),
     }

@@ -16,7 +16,7 @@ use super::file::PositionedFile;
 use super::guard;
 use super::nearest::nearest;
 use super::shortened;
-use crate::error::Error;
+use crate::error::{Error, Subject};
 
 /// Parquet files with one schema, in the order of their names, or a table in memory. Rows are numbered through all files.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct Input {
     pub(super) budget: Budget,
     /// The number of its first row in the whole input, if it is a part of one.
     pub(super) first_row: usize,
-    pub(super) given: PathBuf,
+    pub(super) name: Subject,
 }
 
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl ParquetFile {
 
     /// Runs work on the file. Errors and panics of the Parquet crate, and failures of the disk, become errors of this crate.
     pub(super) fn guarded<T>(&self, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Error> {
-        guard::guarded(&self.path, work).map_err(|error| self.reader.blame(&self.path, error))
+        guard::guarded(self.path.as_path(), work).map_err(|error| self.reader.blame(&self.path, error))
     }
 
     /// The purpose of a memory reservation, for messages.
@@ -101,25 +101,26 @@ impl Input {
     /// # Errors
     /// If no file matches, a file is not a Parquet file, or the files differ in schema.
     pub fn open(given: &Path, budget: &Budget) -> Result<Self, Error> {
-        let open = |path| ParquetFile::open(path, budget);
-        let files = expand(given)?.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let paths = expand(given)?.into_iter();
+        let files = paths.map(|path| ParquetFile::open(path, budget)).collect::<Result<Vec<_>, _>>()?;
         let first = files[0].parquet().file_metadata().schema();
         if let Some(other) = files.iter().find(|file| file.parquet().file_metadata().schema() != first) {
             return Err(Error::File {
-                path: other.path.clone(),
+                subject: other.path.as_path().into(),
                 problem: format!("{} from {}", difference(&files[0], other), files[0].path.display()),
                 hint: "all files of one input need the same columns in the same order with the same types".to_owned(),
             });
         }
         let pieces = files.iter().enumerate().flat_map(|(at, file)| file.pieces(at)).collect();
         let source = Source::Files(files.into(), pieces);
-        Ok(Self { source, budget: budget.clone(), first_row: 0, given: given.to_owned() })
+        Ok(Self { source, budget: budget.clone(), first_row: 0, name: given.into() })
     }
 
-    /// A table in memory; messages use the name.
+    /// A table in memory, and the name of the argument that it is for messages.
     #[must_use]
-    pub fn in_memory(name: &Path, table: ArrowTable) -> Self {
-        Self { source: Source::Memory(table), budget: Budget::unlimited(), first_row: 0, given: name.to_owned() }
+    pub fn in_memory(argument: &str, table: ArrowTable) -> Self {
+        let name = Subject::Argument(argument.to_owned());
+        Self { source: Source::Memory(table), budget: Budget::unlimited(), first_row: 0, name }
     }
 
     /// The files; none for a table in memory.
@@ -138,17 +139,17 @@ impl Input {
         match used.into_iter().find(|at| !files[*at].reader.is_unchanged()) {
             None => Ok(()),
             Some(at) => Err(Error::File {
-                path: files[at].path.clone(),
+                subject: files[at].path.as_path().into(),
                 problem: "was written to while it was read".to_owned(),
                 hint: "run again once it is complete; nothing was written".to_owned(),
             }),
         }
     }
 
-    /// The path as it was given.
+    /// The path as it was given, or the name of the table.
     #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.given
+    pub fn name(&self) -> &Subject {
+        &self.name
     }
 
     /// Whether it is a table in memory rather than files.
@@ -161,7 +162,7 @@ impl Input {
     #[must_use]
     pub fn no_file(&self) -> Error {
         Error::File {
-            path: self.given.clone(),
+            subject: self.name.clone(),
             problem: "is a table in memory, from which no file is written".to_owned(),
             hint: "leave out `output` and write the table that comes back".to_owned(),
         }
@@ -220,7 +221,7 @@ impl Input {
     #[must_use]
     pub fn wrong_column(&self, name: &str, problem: &str, hint: &str) -> Error {
         Error::Column {
-            path: self.given.clone(),
+            subject: self.name.clone(),
             column: shortened(name, 80),
             problem: problem.to_owned(),
             hint: hint.to_owned(),

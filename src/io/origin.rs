@@ -30,8 +30,8 @@ impl Origin {
 
     /// The origin of each column, rounded to a float.
     pub(crate) fn as_floats(&self) -> Vec<f64> {
-        let float = |offset: &Option<i256>| offset.and_then(|offset| offset.to_string().parse().ok()).unwrap_or(0.0);
-        self.offsets.iter().map(float).collect()
+        let offsets = self.offsets.iter();
+        offsets.map(|offset| offset.and_then(|offset| offset.to_string().parse().ok()).unwrap_or(0.0)).collect()
     }
 }
 
@@ -78,8 +78,8 @@ impl Input {
             let (mut values, scale) = units(array);
             values.nth(at).flatten().map_or_else(String::new, |units| decimal(&units.to_string(), scale))
         };
-        let (path, column) = (self.path().to_owned(), shortened(name, 80));
-        Error::Inexact { path, column, value, row: self.first_row() + row, origin: offset.to_string() }
+        let (subject, column) = (self.name().clone(), shortened(name, 80));
+        Error::Inexact { subject, column, value, row: self.first_row() + row, origin: offset.to_string() }
     }
 }
 
@@ -204,7 +204,6 @@ fn exact(units: i256, scale: i8) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::sync::Arc;
 
     use arrow::array::{Decimal128Array, Float64Array, Int64Array, RecordBatch, UInt64Array};
@@ -218,7 +217,7 @@ mod tests {
     fn read(column: impl Array + 'static, origin: &mut Origin) -> Result<Vec<f64>, Error> {
         let batch = RecordBatch::try_from_iter_with_nullable([("t", Arc::new(column) as ArrayRef, true)]).unwrap();
         let table = ArrowTable { schema: batch.schema(), batches: vec![batch] };
-        let axes = Input::in_memory(Path::new("<rows>"), table).index(&["t".to_owned()], origin)?;
+        let axes = Input::in_memory("rows", table).index(&["t".to_owned()], origin)?;
         Ok(axes.into_iter().next().unwrap().values)
     }
 

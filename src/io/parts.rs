@@ -22,7 +22,7 @@ impl Input {
         shares(self.lengths(), most_rows).map(move |share| {
             let first_row = next_row;
             next_row += share.iter().map(|(_, rows)| rows.len()).sum::<usize>();
-            Self { source: self.source.only(&share), budget: budget(), first_row, given: self.given.clone() }
+            Self { source: self.source.only(&share), budget: budget(), first_row, name: self.name.clone() }
         })
     }
 
@@ -85,7 +85,6 @@ fn shares(lengths: Vec<usize>, most: usize) -> impl Iterator<Item = Share> {
 mod tests {
     use std::fs::File;
     use std::os::unix::fs::FileExt;
-    use std::path::Path;
 
     use arrow::array::{ArrayRef, BinaryArray};
     use parquet::file::properties::WriterVersion;
@@ -192,7 +191,7 @@ mod tests {
         check(&fixture::input(&folder, &[25, 25, 26, 40], layout));
         let batches = vec![fixture::batch(0..20), fixture::batch(20..20), fixture::batch(20..33)];
         let table = ArrowTable { schema: batches[0].schema(), batches };
-        check(&Input::in_memory(Path::new("<table>"), table));
+        check(&Input::in_memory("table", table));
     }
 
     #[test]
@@ -210,7 +209,7 @@ mod tests {
     fn errors_number_rows_through_the_whole_input() {
         let points: BinaryArray = (0..30).map(|row| (row == 27).then_some(b"no point")).collect();
         let batch = RecordBatch::try_from_iter([("wkb", Arc::new(points) as ArrayRef)]).unwrap();
-        let input = Input::in_memory(Path::new("<table>"), ArrowTable { schema: batch.schema(), batches: vec![batch] });
+        let input = Input::in_memory("table", ArrowTable { schema: batch.schema(), batches: vec![batch] });
         let part = input.parts(10, Budget::unlimited).nth(2).unwrap();
         let error =
             part.coordinates(&CoordinateRequest::Geometry("wkb".to_owned()), &mut Origin::default()).unwrap_err();

@@ -71,7 +71,7 @@ impl<'a> Caller<'a> {
     /// The table, or the files of the path.
     pub(crate) fn open(&self, dataset: &Dataset) -> Result<Input, Error> {
         match dataset {
-            Dataset::Table { name, table } => Ok(Input::in_memory(name, table.clone())),
+            Dataset::Table { argument, table } => Ok(Input::in_memory(argument, table.clone())),
             Dataset::Files(path) => {
                 let input = Input::open(path, &self.budget)?;
                 self.opened.add(input.paths());
@@ -108,7 +108,9 @@ impl<'a> Caller<'a> {
     /// Warns of what was found, and gives it back with options spelled.
     pub(crate) fn report(&self, finding: Option<Finding>) -> Vec<Finding> {
         let spelled = finding.map(|it| Finding { message: self.spelled(&it.message), ..it });
-        spelled.iter().for_each(|finding| self.warn(&finding.message));
+        if let Some(finding) = &spelled {
+            self.warn(&finding.message);
+        }
         spelled.into_iter().collect()
     }
 }

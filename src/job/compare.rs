@@ -103,13 +103,13 @@ fn perform(request: &Compare, caller: &Caller) -> Result<Compared, Error> {
     // The reference stays while an engine is compared with it.
     let values = 2 * inputs.test.rows() * inputs.predictions.len();
     let memory = request.running.memory_for_smoothers(inputs.rows(), values, 0)?;
-    let accuracy = request.kernel.accuracy;
-    let options = accuracy.options(EngineKind::Exact, memory)?;
+    let truncation = request.kernel.truncation;
+    let options = truncation.options(EngineKind::Exact, memory)?;
     let data = request.data.read(&inputs, caller)?;
     let run = Run { recipe: &recipe, c: request.c, options, data: &data, caller };
     let report = request.report.prepare(&[], caller)?;
     let (summary, errors) =
-        run.compare(&request.engines, accuracy.tolerance().unwrap_or(EngineOptions::DEFAULT_TOLERANCE))?;
+        run.compare(&request.engines, truncation.tolerance().unwrap_or(EngineOptions::DEFAULT_TOLERANCE))?;
     if let Some(report) = report {
         Complete::name_all(report.write(&summary.page(&errors))?)?;
     }

@@ -7,8 +7,8 @@ use std::path::{Component, Path, PathBuf};
 /// Bytes that may still be taken before a limit is reached; `None` where there is no group with a limit, or the system does not tell.
 /// What lies in `/proc` and where groups are mounted is looked for below a root folder.
 pub(crate) fn memory_left(root: &Path) -> Option<u64> {
-    let read = |name: &str| fs::read_to_string(root.join("proc/self").join(name)).ok();
-    let (groups, mounts) = (read("cgroup")?, read("mountinfo")?);
+    let [groups, mounts] = ["cgroup", "mountinfo"].map(|name| fs::read_to_string(root.join("proc/self").join(name)));
+    let (groups, mounts) = (groups.ok()?, mounts.ok()?);
     let folders = mounts.lines().filter_map(Mount::parse).filter_map(|mount| {
         let group = mount.version.group(&groups)?;
         Some((mount.version, mount.folders(group)))
@@ -51,9 +51,9 @@ impl Mount {
 
     /// The folders of a group and of those that it is in, as far as they are seen from here.
     fn folders(&self, group: &str) -> Vec<PathBuf> {
-        let is_inside = |path: &&Path| path.components().all(|part| matches!(part, Component::Normal(_)));
         // A container may see its own group at the top, whatever it is called outside.
-        let inside = Path::new(group).strip_prefix(&self.top).ok().filter(is_inside).unwrap_or(Path::new(""));
+        let below_top = Path::new(group).strip_prefix(&self.top).ok();
+        let inside = below_top.filter(|path| has_only_names(path)).unwrap_or(Path::new(""));
         let folder = self.at.join(inside);
         folder.ancestors().take_while(|folder| folder.starts_with(&self.at)).map(Path::to_owned).collect()
     }
@@ -75,29 +75,40 @@ impl Version {
 
     /// Bytes that the group in this folder leaves, if it has a limit.
     fn left(self, folder: &Path) -> Option<u64> {
-        let number = |name: &str| fs::read_to_string(folder.join(name)).ok()?.trim().parse::<u64>().ok();
         let statistics = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
-        let counted = |name: &str| {
-            let line = statistics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-            line.and_then(|count| count.trim().parse::<u64>().ok())
-        };
         let (limits, usage, cache) = match self {
             // The second holds for groups around it that are not seen from here.
             Self::One => (
-                [number("memory.limit_in_bytes"), counted("hierarchical_memory_limit")],
-                number("memory.usage_in_bytes"),
-                counted("total_inactive_file"),
+                [number(folder, "memory.limit_in_bytes"), statistic(&statistics, "hierarchical_memory_limit")],
+                number(folder, "memory.usage_in_bytes"),
+                statistic(&statistics, "total_inactive_file"),
             ),
             // Beyond the second a process is slowed down until it stands still.
-            Self::Two => {
-                ([number("memory.max"), number("memory.high")], number("memory.current"), counted("inactive_file"))
-            }
+            Self::Two => (
+                [number(folder, "memory.max"), number(folder, "memory.high")],
+                number(folder, "memory.current"),
+                statistic(&statistics, "inactive_file"),
+            ),
         };
         let limit = limits.into_iter().flatten().min()?;
         // What caches files and was not used of late is given back on demand.
         let taken = usage.unwrap_or(0).saturating_sub(cache.unwrap_or(0));
         Some(limit.saturating_sub(taken))
     }
+}
+
+/// The number in a file.
+fn number(folder: &Path, file: &str) -> Option<u64> {
+    fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok()
+}
+
+/// The number behind a name in `memory.stat`.
+fn statistic(statistics: &str, name: &str) -> Option<u64> {
+    statistics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?.trim().parse().ok()
+}
+
+fn has_only_names(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 /// The same path below a root folder.

@@ -1,7 +1,8 @@
 //! Where rows come from: Parquet files, or a table that a program holds.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use crate::error::Subject;
 use crate::io::ArrowTable;
 
 /// Rows to read.
@@ -11,26 +12,26 @@ pub enum Dataset {
     Files(PathBuf),
     /// A table in memory.
     Table {
-        /// What messages call it, such as `<test>`.
-        name: PathBuf,
+        /// The argument that it is, for messages: `test`.
+        argument: String,
         /// Its rows.
         table: ArrowTable,
     },
 }
 
 impl Dataset {
-    /// A table in memory, and what messages call it.
+    /// A table in memory, and the argument that it is for messages.
     #[must_use]
-    pub fn table(name: &str, table: ArrowTable) -> Self {
-        Self::Table { name: name.into(), table }
+    pub fn table(argument: &str, table: ArrowTable) -> Self {
+        Self::Table { argument: argument.to_owned(), table }
     }
 
-    /// The path, or what messages call the table.
+    /// The path or the argument, as messages name it.
     #[must_use]
-    pub fn name(&self) -> &Path {
+    pub fn name(&self) -> Subject {
         match self {
-            Self::Files(path) => path,
-            Self::Table { name, .. } => name,
+            Self::Files(path) => path.into(),
+            Self::Table { argument, .. } => Subject::Argument(argument.clone()),
         }
     }
 }

@@ -13,12 +13,11 @@ use super::options::{DataOptions, KernelOptions, ReportOptions, RunOptions};
 use super::pages::{ShownRows, diagnose_page};
 use super::recipe::Recipe;
 use super::table::Table;
-use crate::diagnose::{Diagnosis, Findings};
+use crate::diagnose::{Diagnosis, EffectiveSources, Findings};
 use crate::engine::EngineKind;
 use crate::error::Error;
 use crate::io::Complete;
 use crate::report::{Lines, number, short};
-use crate::score::median;
 use crate::tune::Trial;
 
 /// A request to say whether smoothing can help a prediction.
@@ -61,8 +60,6 @@ impl Diagnose {
 pub struct Diagnosed {
     /// The figures and what they mean.
     pub summary: DiagnosisSummary,
-    /// Effective number of sources behind the average of each row that took part.
-    pub n_effective: Vec<f64>,
     /// The rows that took part, before and after.
     pub rows: ShownRows,
 }
@@ -87,7 +84,7 @@ fn perform(request: &Diagnose, caller: &Caller) -> Result<Diagnosed, Error> {
         });
     };
     let memory = request.running.memory_for_engines(inputs.rows(), 1)?;
-    let options = request.kernel.accuracy.options(request.engine, memory)?;
+    let options = request.kernel.truncation.options(request.engine, memory)?;
     let report = request.report.prepare(&[], caller)?;
     if let Some(train) = &inputs.train {
         refuse_same_file(("train", train), ("validation", &inputs.test))?;
@@ -102,7 +99,8 @@ fn perform(request: &Diagnose, caller: &Caller) -> Result<Diagnosed, Error> {
         options,
     };
     let findings = examine(&diagnosis, &data, caller)?;
-    let summary = DiagnosisSummary::new(&findings, Subject::new(prediction, &recipe, &data));
+    let subject = Subject::new(prediction, &recipe, &data);
+    let sentences = sentences(&findings);
     let mut columns = data.test.columns;
     let rows = ShownRows {
         places: data.test.places,
@@ -114,9 +112,9 @@ fn perform(request: &Diagnose, caller: &Caller) -> Result<Diagnosed, Error> {
         sigma: diagnosis.sigma,
     };
     if let Some(report) = report {
-        Complete::name_all(report.write(&diagnose_page(&findings, summary.sentences.clone(), &rows))?)?;
+        Complete::name_all(report.write(&diagnose_page(&findings, &sentences, &rows))?)?;
     }
-    Ok(Diagnosed { summary, n_effective: findings.n_effective, rows })
+    Ok(Diagnosed { summary: DiagnosisSummary { findings, sentences, subject }, rows })
 }
 
 fn examine(diagnosis: &Diagnosis, data: &Data, caller: &Caller) -> Result<Findings, Error> {
@@ -135,61 +133,14 @@ fn examine(diagnosis: &Diagnosis, data: &Data, caller: &Caller) -> Result<Findin
 /// The figures of a diagnosis. It serializes to what `--json` prints and displays as a few lines for people.
 #[derive(Clone, Debug, Serialize)]
 pub struct DiagnosisSummary {
-    /// γ of Theorem 1.
-    pub gamma: f64,
-    /// β of Theorem 1.
-    pub beta: f64,
-    /// The best c.
-    pub c_star: f64,
-    /// The c that was used.
-    pub c: f64,
-    /// Mean squared error of the predictions.
-    pub mse_before: f64,
-    /// The same after the correct step.
-    pub mse_corrected: f64,
-    /// The same smoothed with the best c.
-    pub mse_at_c_star: f64,
-    /// The same smoothed with the c that was used.
-    pub mse_after: f64,
-    /// Moran's I of the errors before.
-    pub moran_before: f64,
-    /// Moran's I of the errors after.
-    pub moran_after: f64,
-    /// Effective numbers of sources behind the averages.
-    pub n_effective: EffectiveSources,
-    /// Rows with next to nothing around them.
-    pub isolated_rows: usize,
-    /// How unlike the errors of two rows are, by distance.
-    pub variogram: Vec<DistanceClass>,
+    /// The figures.
+    #[serde(flatten)]
+    pub findings: Findings,
     /// What the figures mean.
     #[serde(skip)]
     pub sentences: Vec<String>,
     #[serde(skip)]
     subject: Subject,
-}
-
-/// Effective numbers of sources behind the averages.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct EffectiveSources {
-    /// The least.
-    pub min: f64,
-    /// The median.
-    pub median: f64,
-    /// The most.
-    pub max: f64,
-}
-
-/// Pairs of rows that are about as far from each other.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct DistanceClass {
-    /// Their mean distance.
-    pub distance: f64,
-    /// How many pairs.
-    pub pairs: u64,
-    /// Semivariance of the errors before.
-    pub before: f64,
-    /// Semivariance of the errors after.
-    pub after: f64,
 }
 
 /// What was diagnosed.
@@ -219,69 +170,30 @@ impl Subject {
     }
 }
 
-impl DiagnosisSummary {
-    fn new(findings: &Findings, subject: Subject) -> Self {
-        let classes = findings.variogram.iter();
-        Self {
-            gamma: findings.gamma,
-            beta: findings.beta,
-            c_star: findings.c_star,
-            c: findings.c,
-            mse_before: findings.mse_before,
-            mse_corrected: findings.mse_corrected,
-            mse_at_c_star: findings.mse_at_c_star,
-            mse_after: findings.mse_after,
-            moran_before: findings.moran_before,
-            moran_after: findings.moran_after,
-            n_effective: EffectiveSources::of(&findings.n_effective),
-            isolated_rows: findings.isolated_rows,
-            variogram: classes
-                .map(|lag| DistanceClass {
-                    distance: lag.distance,
-                    pairs: lag.pairs,
-                    before: lag.before,
-                    after: lag.after,
-                })
-                .collect(),
-            sentences: sentences(findings),
-            subject,
-        }
-    }
-}
-
-impl EffectiveSources {
-    fn of(values: &[f64]) -> Self {
-        Self {
-            min: values.iter().copied().fold(f64::INFINITY, f64::min),
-            median: median(values.to_vec()).unwrap_or(0.0),
-            max: values.iter().copied().fold(0.0, f64::max),
-        }
-    }
-}
-
 impl fmt::Display for DiagnosisSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Subject { prediction, sigma, label_weight, is_corrected, rows, labelled, skipped } = &self.subject;
-        let EffectiveSources { min, median, max } = self.n_effective;
+        let findings = &self.findings;
+        let EffectiveSources { min, median, max } = EffectiveSources::of(&findings.n_effective);
         let labelled = labelled.map_or(String::new(), |count| format!(", {} labelled", number(count)));
         let skipped = if *skipped > 0 { format!(", {} skipped", number(*skipped)) } else { String::new() };
         let mut text = Lines::default();
         text.line("rows", &format!("{}{labelled}{skipped}", number(*rows)));
         text.line("prediction", &format!("{prediction}, sigma {sigma}, label weight {label_weight}"));
-        text.line("gamma", &format!("{}, the share of the errors that averaging keeps", short(self.gamma)));
-        text.line("beta", &format!("{}, the errors against what averaging does to the truth", short(self.beta)));
-        text.line("c", &format!("{} (the best is {})", short(self.c), short(self.c_star)));
+        text.line("gamma", &format!("{}, the share of the errors that averaging keeps", short(findings.gamma)));
+        text.line("beta", &format!("{}, the errors against what averaging does to the truth", short(findings.beta)));
+        text.line("c", &format!("{} (the best is {})", short(findings.c), short(findings.c_star)));
         if *is_corrected {
-            let corrected = from_to(self.mse_before, self.mse_corrected);
+            let corrected = from_to(findings.mse_before, findings.mse_corrected);
             text.line("corrected", &format!("MSE {corrected} before smoothing"));
         }
-        text.line("MSE", &from_to(self.mse_before, self.mse_after));
-        text.line("Moran's I", &from_to(self.moran_before, self.moran_after));
+        text.line("MSE", &from_to(findings.mse_before, findings.mse_after));
+        text.line("Moran's I", &from_to(findings.moran_before, findings.moran_after));
         text.line(
             "sources",
             &format!("{} behind the median row, from {} to {}", short(median), short(min), short(max)),
         );
-        text.line("isolated", &format!("{} rows", number(self.isolated_rows)));
+        text.line("isolated", &format!("{} rows", number(findings.isolated_rows)));
         write!(f, "{}\n{}\n", text.finish(), self.sentences.join("\n"))
     }
 }

@@ -39,12 +39,14 @@ impl std::str::FromStr for Bytes {
 /// # Errors
 /// If it is not a positive number with a unit that we know.
 pub fn bytes_of(name: &'static str, text: &str) -> Result<u64, Error> {
-    let wrong = |_| Error::Parameter {
-        name,
-        value: format!("'{}'", crate::io::shortened(text, 80)),
-        expected: "a positive number of bytes, such as 2GiB or 500MB",
-    };
-    text.parse().map(|Bytes(bytes)| bytes).map_err(wrong)
+    match text.parse() {
+        Ok(Bytes(bytes)) => Ok(bytes),
+        Err(_) => Err(Error::Parameter {
+            name,
+            value: format!("'{}'", crate::io::shortened(text, 80)),
+            expected: "a positive number of bytes, such as 2GiB or 500MB",
+        }),
+    }
 }
 
 /// The limit asked for, or 80 % of what is free now; no more than the address space allows.
@@ -59,13 +61,20 @@ const SHARE_OF_ADDRESSES: f64 = 0.5;
 
 /// Bytes that may still be mapped, where there is a limit on them (`ulimit -v`) and the system reports it.
 fn address_space_left() -> Option<u64> {
-    let line = |path: &str, name: &str| {
-        let text = std::fs::read_to_string(path).ok()?;
-        text.lines().find_map(|line| line.strip_prefix(name).map(str::to_owned))
-    };
-    let limit = line("/proc/self/limits", "Max address space")?.split_whitespace().next()?.parse::<u64>().ok()?;
-    let taken = line("/proc/self/status", "VmSize:")?.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?;
-    Some(limit.saturating_sub(taken * 1024))
+    let limit = behind("/proc/self/limits", "Max address space")?.split_whitespace().next()?.parse::<u64>().ok()?;
+    Some(limit.saturating_sub(bytes_in_status("VmSize:")?))
+}
+
+/// What stands behind a name at the beginning of a line of a file.
+fn behind(path: &str, name: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    text.lines().find_map(|line| line.strip_prefix(name).map(str::to_owned))
+}
+
+/// A figure of this process, which the system gives in kilobytes.
+fn bytes_in_status(name: &str) -> Option<u64> {
+    let kilobytes = behind("/proc/self/status", name)?.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?;
+    Some(kilobytes * 1024)
 }
 
 fn most_of_what_is_free() -> u64 {
@@ -82,9 +91,7 @@ fn most_of_what_is_free() -> u64 {
 ///
 /// Not from getrusage: on Linux its figure includes what the parent held when it forked.
 pub(crate) fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+    bytes_in_status("VmHWM:")
 }
 
 /// Seconds since the start and since the last look.
@@ -120,21 +127,23 @@ pub fn in_threads<T: Send>(count: Option<usize>, work: impl FnOnce() -> Result<T
 
 /// Threads of a run's own: a program that forks or calls from several threads shares none between runs.
 fn threads(count: Option<usize>) -> Result<rayon::ThreadPool, Error> {
-    let wrong = |name, value| Error::Parameter { name, value, expected: THREADS };
     let count = match (count, std::env::var(OF_ENVIRONMENT)) {
-        (Some(count), _) if !MOST_THREADS.contains(&count) => return Err(wrong("`threads`", count.to_string())),
+        (Some(count), _) if !MOST_THREADS.contains(&count) => return Err(wrong_count("`threads`", count.to_string())),
         (Some(count), _) => count,
-        (None, Ok(text)) => from_environment(&text).ok_or_else(|| wrong(OF_ENVIRONMENT, format!("'{text}'")))?,
+        (None, Ok(text)) => from_environment(&text).ok_or_else(|| wrong_count(OF_ENVIRONMENT, format!("'{text}'")))?,
         (None, Err(_)) => 0,
     };
-    let failed = |error| Error::Io {
+    let count = if count == 0 { cores().min(*MOST_THREADS.end()) } else { count };
+    rayon::ThreadPoolBuilder::new().num_threads(count).build().map_err(|error| Error::Io {
         action: "cannot start threads for",
         path: "geosmooth".into(),
         source: std::io::Error::other(error),
         hint: "ask for fewer with `threads`",
-    };
-    let count = if count == 0 { cores().min(*MOST_THREADS.end()) } else { count };
-    rayon::ThreadPoolBuilder::new().num_threads(count).build().map_err(failed)
+    })
+}
+
+fn wrong_count(name: &'static str, value: String) -> Error {
+    Error::Parameter { name, value, expected: THREADS }
 }
 
 const MOST_THREADS: std::ops::RangeInclusive<usize> = 1..=1024;

@@ -6,7 +6,7 @@
 //! [`Listener`] receives phases and warnings, and says how options are spelled in them ([`Face`](crate::Face)).
 
 mod bandwidth;
-pub(crate) mod caller;
+mod caller;
 mod compare;
 mod control_group;
 mod data;
@@ -18,12 +18,16 @@ mod machine;
 mod memory;
 #[cfg(feature = "baselines")]
 mod methods;
-pub(crate) mod options;
-pub(crate) mod pages;
+mod options;
+mod pages;
 mod reader;
 mod recipe;
+#[cfg(feature = "experiments")]
+mod reproduce;
+#[cfg(feature = "experiments")]
+pub(crate) mod sample;
 mod smooth;
-pub(crate) mod table;
+mod table;
 #[cfg(test)]
 mod tests;
 mod tune;
@@ -33,14 +37,18 @@ pub use self::bandwidth::{Bandwidth, check_kinds};
 pub use self::caller::Listener;
 pub use self::compare::{Compare, Compared, Comparison, EngineLine, compare};
 pub use self::dataset::Dataset;
-pub use self::diagnose::{Diagnose, Diagnosed, DiagnosisSummary, DistanceClass, EffectiveSources, diagnose};
+pub use self::diagnose::{Diagnose, Diagnosed, DiagnosisSummary, diagnose};
 pub use self::lists::{items, numbers, parsed};
 pub use self::machine::{Bytes, bytes_of, in_threads};
 #[cfg(feature = "baselines")]
 pub use self::methods::{ContestRows, MethodGrids, Methods, Standing, Standings, methods};
-pub use self::options::{Accuracy, DataOptions, KernelOptions, OnInvalid, ParameterSource, ReportOptions, RunOptions};
+pub use self::options::{DataOptions, KernelOptions, OnInvalid, ParameterSource, ReportOptions, RunOptions};
 pub use self::pages::{EngineErrors, ShownRows, Surface};
 pub use self::recipe::CorrectStep;
+#[cfg(feature = "experiments")]
+pub use self::reproduce::{
+    ExtrapolationStudy, HomeColumns, HousingStudy, Reproduce, Reproduced, SizesStudy, Study, Videos, reproduce,
+};
 pub use self::smooth::{
     PhaseSeconds, ProvenError, Scores, Smooth, SmoothedRows, Smoothing, SmoothingSummary, StreamedRun, smooth,
 };

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::bandwidth::Bandwidth;
 use super::dataset::Dataset;
-use crate::engine::{EngineKind, EngineOptions};
+use crate::engine::{EngineKind, EngineOptions, Truncation};
 use crate::error::Error;
 use crate::parameters::{Parameters, PlaceColumns};
 use crate::space::Sigma;
@@ -68,8 +68,8 @@ pub struct KernelOptions {
     pub no_correct: bool,
     /// Tuned parameters.
     pub params: Option<ParameterSource>,
-    /// How accurate.
-    pub accuracy: Accuracy,
+    /// Where the kernel is cut: by a tolerance, or by hand.
+    pub truncation: Truncation,
 }
 
 /// Where tuned parameters come from.
@@ -81,22 +81,13 @@ pub enum ParameterSource {
     Values(Box<Parameters>),
 }
 
-/// How accurate sums are.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Accuracy {
-    /// Largest error of any row, relative to the range of the values.
-    Tolerance(f64),
-    /// The kernel is cut at so many σ; the certificate says what that cost.
-    Cutoff(f64),
-}
-
-impl Default for Accuracy {
+impl Default for Truncation {
     fn default() -> Self {
         Self::Tolerance(EngineOptions::DEFAULT_TOLERANCE)
     }
 }
 
-impl Accuracy {
+impl Truncation {
     /// What two options say, of which one may be given.
     ///
     /// # Errors

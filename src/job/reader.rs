@@ -1,13 +1,11 @@
 //! Reads tables one after the other, such that groups and index columns mean the same in all of them.
 
-use std::path::PathBuf;
-
 use super::caller::Caller;
 use super::inputs::Inputs;
 use super::options::{DataOptions, OnInvalid};
 use super::table::{Table, Wanted};
 use crate::engine::Progress;
-use crate::error::Error;
+use crate::error::{Error, Subject};
 use crate::io::{CoordinateRequest, Groups, Input, Origin};
 use crate::parameters::PlaceColumns;
 
@@ -20,7 +18,7 @@ pub(crate) struct Reader<'a> {
     origin: Origin,
     caller: &'a Caller<'a>,
     /// Inputs that a warning was given for.
-    noted: Vec<PathBuf>,
+    noted: Vec<Subject>,
     _phase: Option<Box<dyn Progress + 'a>>,
 }
 
@@ -66,9 +64,9 @@ impl Reader<'_> {
         // Columns are read one after the other: those of a file that was written to meanwhile do not belong together.
         input.check_unchanged()?;
         let table = table?;
-        if let Some(note) = table.note.as_ref().filter(|_| !self.noted.iter().any(|path| path == input.path())) {
-            self.noted.push(input.path().to_owned());
-            self.caller.warn(&format!("{}: {note}", input.path().display()));
+        if let Some(note) = table.note.as_ref().filter(|_| !self.noted.iter().any(|name| name == input.name())) {
+            self.noted.push(input.name().clone());
+            self.caller.warn(&format!("{}: {note}", input.name()));
         }
         Ok(table)
     }

@@ -1,13 +1,11 @@
 //! What to smooth with: options and tuned parameters together.
 
-use std::path::Path;
-
 use super::bandwidth::Bandwidth;
 use super::caller::Caller;
 use super::options::{DataOptions, KernelOptions, ParameterSource};
 use crate::correct::Correction;
 use crate::engine::EngineOptions;
-use crate::error::Error;
+use crate::error::{Error, Subject};
 use crate::parameters::Parameters;
 use crate::smoother::Smoother;
 
@@ -65,13 +63,15 @@ impl KernelOptions {
 }
 
 impl ParameterSource {
-    /// Parameters from the object that a file would hold, and what messages call it.
+    /// Parameters from the object that a file would hold, and the argument that it is for messages.
     ///
     /// # Errors
     /// If a field is missing, unknown or out of range.
-    pub fn from_value(name: &str, value: serde_json::Value) -> Result<Self, Error> {
-        let parameters = Parameters::from_value(value).map_err(|problem| no_parameters(Path::new(name), problem))?;
-        Ok(Self::Values(Box::new(parameters)))
+    pub fn from_value(argument: &str, value: serde_json::Value) -> Result<Self, Error> {
+        match Parameters::from_value(value) {
+            Ok(parameters) => Ok(Self::Values(Box::new(parameters))),
+            Err(problem) => Err(no_parameters(Subject::Argument(argument.to_owned()), problem)),
+        }
     }
 
     fn parameters(&self, caller: &Caller) -> Result<Parameters, Error> {
@@ -79,15 +79,15 @@ impl ParameterSource {
             Self::Values(parameters) => Ok(parameters.as_ref().clone()),
             Self::File(path) => {
                 let text = caller.text(path)?;
-                Parameters::from_json(&text).map_err(|problem| no_parameters(path, problem))
+                Parameters::from_json(&text).map_err(|problem| no_parameters(path.into(), problem))
             }
         }
     }
 }
 
 /// The error of parameters that do not make sense.
-fn no_parameters(name: &Path, problem: String) -> Error {
-    Error::File { path: name.to_owned(), problem, hint: "make it again with geosmooth tune".to_owned() }
+fn no_parameters(subject: Subject, problem: String) -> Error {
+    Error::File { subject, problem, hint: "make it again with geosmooth tune".to_owned() }
 }
 
 impl Recipe {

@@ -42,19 +42,11 @@ impl Table {
         let rows = axes[0].values.len();
         let kept = Screening { input, axes: &axes, columns: &columns, groups: wanted.group.zip(groups.as_ref()), rows }
             .kept(wanted.on_invalid)?;
-        let keep = |values: Vec<f64>| match &kept {
-            None => values,
-            Some(kept) => kept.iter().map(|&row| values[row]).collect(),
-        };
-        let axes: Vec<Vec<f64>> = axes.into_iter().map(|axis| keep(axis.values)).collect();
-        let columns = columns.into_iter().map(|column| keep(column.values)).collect();
+        let axes: Vec<Vec<f64>> = axes.into_iter().map(|axis| selected(axis.values, kept.as_deref())).collect();
+        let columns = columns.into_iter().map(|column| selected(column.values, kept.as_deref())).collect();
         let mut places = place(axes, is_index, origin).map_err(|error| in_file(input, kept.as_deref(), error))?;
         if let Some(GroupColumn { ids, .. }) = groups {
-            let ids = match &kept {
-                None => ids,
-                Some(kept) => kept.iter().map(|&row| ids[row]).collect(),
-            };
-            places = places.with_groups(ids)?;
+            places = places.with_groups(selected(ids, kept.as_deref()))?;
         }
         Ok(Self { places, columns, kept, rows, note })
     }
@@ -91,15 +83,20 @@ impl Table {
 
     /// Values of all rows, reduced to those that take part.
     pub(crate) fn keep(&self, values: Vec<f64>) -> Vec<f64> {
-        match &self.kept {
-            None => values,
-            Some(kept) => kept.iter().map(|&row| values[row]).collect(),
-        }
+        selected(values, self.kept.as_deref())
     }
 
     /// The row of the input behind each row that takes part.
     pub(crate) fn row(&self, position: usize) -> usize {
         self.kept.as_ref().map_or(position, |kept| kept[position])
+    }
+}
+
+/// The values of these rows, or of all.
+fn selected<T: Copy>(values: Vec<T>, rows: Option<&[usize]>) -> Vec<T> {
+    match rows {
+        None => values,
+        Some(rows) => rows.iter().map(|&row| values[row]).collect(),
     }
 }
 
@@ -117,7 +114,7 @@ fn in_file(input: &Input, kept: Option<&[usize]>, error: Error) -> Error {
     let Error::Place { what, value, row, expected, hint } = error else { return error };
     let row = input.first_row() + kept.map_or(row, |kept| kept[row]);
     Error::File {
-        path: input.path().to_owned(),
+        subject: input.name().clone(),
         problem: format!("{what} {value} at row {row} is not {expected}"),
         hint: hint.to_owned(),
     }
@@ -134,28 +131,34 @@ struct Screening<'a> {
 
 impl Screening<'_> {
     fn kept(&self, on_invalid: OnInvalid) -> Result<Option<Vec<usize>>, Error> {
-        let numbers = || self.axes.iter().chain(self.columns);
-        let clean = numbers().all(|column| points::all(&column.values, f64::is_finite));
+        let clean = self.numbers().all(|column| points::all(&column.values, f64::is_finite));
         self.check_groups()?;
         if clean {
             return Ok(None);
         }
-        let is_valid = |row: &usize| numbers().all(|column| column.values[*row].is_finite());
-        let kept: Vec<usize> = (0..self.rows).filter(is_valid).collect();
+        let kept: Vec<usize> = (0..self.rows).filter(|&row| self.is_valid(row)).collect();
         if on_invalid == OnInvalid::Skip {
             return Ok(Some(kept));
         }
-        let row = (0..self.rows).find(|row| !is_valid(row)).unwrap_or(0);
-        let Some(column) = numbers().find(|column| !column.values[row].is_finite()) else { return Ok(Some(kept)) };
+        let row = (0..self.rows).find(|&row| !self.is_valid(row)).unwrap_or(0);
+        let Some(column) = self.numbers().find(|column| !column.values[row].is_finite()) else { return Ok(Some(kept)) };
         let value = if column.first_null == Some(row) { "null".to_owned() } else { column.values[row].to_string() };
         Err(Error::InvalidRows {
-            path: self.input.path().to_owned(),
+            subject: self.input.name().clone(),
             column: crate::io::shortened(&column.name, 80),
             value,
             row: self.input.first_row() + row,
             count: self.rows - kept.len(),
             hint: "mend the rows, or leave them out with `on-invalid skip`",
         })
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = &Numbers> {
+        self.axes.iter().chain(self.columns)
+    }
+
+    fn is_valid(&self, row: usize) -> bool {
+        self.numbers().all(|column| column.values[row].is_finite())
     }
 
     fn check_groups(&self) -> Result<(), Error> {
@@ -171,7 +174,6 @@ impl Screening<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::sync::Arc;
 
     use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
@@ -193,7 +195,7 @@ mod tests {
             ("group", Arc::new(groups) as ArrayRef),
         ];
         let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
-        let input = Input::in_memory(Path::new("<rows>"), ArrowTable { schema: batch.schema(), batches: vec![batch] });
+        let input = Input::in_memory("rows", ArrowTable { schema: batch.schema(), batches: vec![batch] });
         let wanted = Wanted {
             coordinates: &CoordinateRequest::Find,
             group: Some("group"),

@@ -28,7 +28,7 @@ fn rows() -> Dataset {
     let column = |values: [f64; 3]| Arc::new(Float64Array::from(values.to_vec())) as ArrayRef;
     let columns = [("lat", [41.65, 41.66, 41.67]), ("lon", [-83.54; 3]), ("model", [1.0, 5.0, 3.0])];
     let batch = RecordBatch::try_from_iter(columns.map(|(name, values)| (name, column(values)))).unwrap();
-    Dataset::table("<test>", ArrowTable { schema: batch.schema(), batches: vec![batch.slice(0, 2), batch.slice(2, 1)] })
+    Dataset::table("test", ArrowTable { schema: batch.schema(), batches: vec![batch.slice(0, 2), batch.slice(2, 1)] })
 }
 
 fn request() -> Smooth {

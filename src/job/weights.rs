@@ -54,7 +54,7 @@ fn perform(request: &WeightMatrix, caller: &Caller) -> Result<Weights, Error> {
     let (test, train) = request.data.read_places(&request.test, &recipe, caller)?;
     let train_rows = train.as_ref().map_or(0, |train| train.rows);
     let memory = request.running.memory_for_smoothers(test.rows + train_rows, 0, 0)?;
-    let options = request.kernel.accuracy.options(EngineKind::Sparse, memory)?;
+    let options = request.kernel.truncation.options(EngineKind::Sparse, memory)?;
     let smoother = recipe.smoother(0.0, options)?;
     let labelled = train.as_ref().map(|train| &train.places);
     let plan = smoother.plan_with(&test.places, labelled, &*caller.phase("plan"))?;
@@ -69,13 +69,14 @@ pub(crate) fn between_rows(
     train: Option<&Table>,
 ) -> Result<impl Iterator<Item = WeightBatch>, Error> {
     let test_rows = test.places.len();
-    let column = move |source: usize| match source.checked_sub(test_rows) {
-        None => test.row(source),
-        Some(training) => test.rows + train.map_or(training, |train| train.row(training)),
-    };
     Ok(plan.weights()?.map(move |mut batch| {
         batch.rows.iter_mut().for_each(|row| *row = test.row(*row));
-        batch.columns.iter_mut().for_each(|source| *source = column(*source));
+        for source in &mut batch.columns {
+            *source = match source.checked_sub(test_rows) {
+                None => test.row(*source),
+                Some(training) => test.rows + train.map_or(training, |train| train.row(training)),
+            };
+        }
         batch
     }))
 }

@@ -37,8 +37,9 @@ fn unique(base: String, taken: &mut HashSet<String>) -> String {
 
 /// A file name without special characters, short enough for any file system.
 fn file_name(name: &str) -> String {
-    let is_plain = |character: char| character.is_alphanumeric() || "-_".contains(character);
-    let name: String = name.chars().take(60).map(|letter| if is_plain(letter) { letter } else { '-' }).collect();
+    let letters = name.chars().take(60);
+    let name: String =
+        letters.map(|letter| if letter.is_alphanumeric() || letter == '_' { letter } else { '-' }).collect();
     let words: Vec<&str> = name.split('-').filter(|word| !word.is_empty()).collect();
     if words.is_empty() { "figure".to_owned() } else { words.join("-") }
 }

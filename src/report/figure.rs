@@ -115,6 +115,20 @@ pub struct Axis {
     pub log: bool,
 }
 
+impl Axis {
+    /// A linear scale.
+    #[must_use]
+    pub fn linear(label: &str) -> Self {
+        Self { label: label.to_owned(), log: false }
+    }
+
+    /// A logarithmic scale.
+    #[must_use]
+    pub fn log(label: &str) -> Self {
+        Self { label: label.to_owned(), log: true }
+    }
+}
+
 /// A series of points, connected by a line unless `dots_only`.
 #[derive(Clone, Debug, Default)]
 pub struct Series {

@@ -11,8 +11,8 @@ use super::{Figure, live_maps, plot};
 ///
 /// let scores = Series { name: "xgb".to_owned(), points: vec![(50.0, 0.84), (100.0, 0.86)], dots_only: false };
 /// let plot = Plot::Curves {
-///     x: Axis { label: "σ in m".to_owned(), log: true },
-///     y: Axis { label: "R²".to_owned(), log: false },
+///     x: Axis::log("σ in m"),
+///     y: Axis::linear("R²"),
 ///     series: vec![scores],
 ///     mark: None,
 /// };
@@ -106,14 +106,15 @@ impl Section {
     fn html<'a>(&self, names: &mut impl Iterator<Item = &'a String>) -> String {
         let text: String = self.text.iter().map(|paragraph| element("p", paragraph)).collect();
         let tables: String = self.tables.iter().map(Table::html).collect();
-        // A figure with the same title as its section needs no heading.
-        let title = |figure: &'_ Figure| {
-            if figure.title == self.heading { String::new() } else { element("h3", &figure.title) }
-        };
-        let figures: String =
-            self.figures.iter().zip(names).map(|(figure, name)| figure_html(figure, name, &title(figure))).collect();
+        let figures = self.figures.iter().zip(names);
+        let figures: String = figures.map(|(figure, name)| figure_html(figure, name, &self.title(figure))).collect();
         let figures = if figures.is_empty() { figures } else { format!("<div class=\"figures\">\n{figures}</div>\n") };
         format!("<section>\n{}{text}{tables}{figures}</section>\n", element("h2", &self.heading))
+    }
+
+    /// The heading of a figure; none if it has the same title as the section.
+    fn title(&self, figure: &Figure) -> String {
+        if figure.title == self.heading { String::new() } else { element("h3", &figure.title) }
     }
 }
 

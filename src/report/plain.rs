@@ -37,8 +37,8 @@ impl Page {
 
 impl Table {
     fn markdown(&self) -> String {
-        let rule = |column: usize| if self.is_numeric(column) { "---:" } else { "---" }.to_owned();
-        let rules: Vec<String> = (0..self.header.len()).map(rule).collect();
+        let alignment = (0..self.header.len()).map(|column| if self.is_numeric(column) { "---:" } else { "---" });
+        let rules: Vec<String> = alignment.map(str::to_owned).collect();
         let mut lines = vec![markdown_row(&self.header), markdown_row(&rules)];
         lines.extend(self.rows.iter().map(|cells| markdown_row(cells)));
         lines.join("\n")

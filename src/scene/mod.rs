@@ -180,8 +180,7 @@ impl Scene {
             [row] => self.weight_of_row(*row as usize),
             rows => {
                 // Counted first, so that a place of ten million rows weighs exactly ten million times one.
-                let count = |part: &Range<usize>| rows.iter().filter(|&&row| part.contains(&(row as usize))).count();
-                self.ranges().map(|(part, weight)| weight * count(&part) as f64).sum()
+                self.ranges().map(|(part, weight)| weight * count_in(&part, rows) as f64).sum()
             }
         }
     }
@@ -280,6 +279,11 @@ fn check_part(places: &Places, weight: f64, sigma: Sigma, metric: Metric) -> Res
     } else {
         Err(Error::Parameter { name: "weight of sources", value: plain(weight), expected: "positive and finite" })
     }
+}
+
+/// How many of the rows lie in a range.
+fn count_in(part: &Range<usize>, rows: &[u32]) -> usize {
+    rows.iter().filter(|&&row| part.contains(&(row as usize))).count()
 }
 
 #[cfg(test)]

@@ -14,8 +14,7 @@ pub(super) fn sort_by_bits(numbers: &mut Vec<u64>, bits: u32, key: impl Fn(u64) 
     let mut sorted = vec![0; numbers.len()];
     for low in (0..bits).step_by(BITS as usize) {
         let mask = (1 << BITS.min(bits - low)) - 1;
-        let digit = |number: u64| (key(number) >> low & mask) as usize;
-        if pass(numbers, &mut sorted, digit) {
+        if pass(numbers, &mut sorted, |number| (key(number) >> low & mask) as usize) {
             std::mem::swap(numbers, &mut sorted);
         }
     }

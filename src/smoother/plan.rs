@@ -96,8 +96,9 @@ impl SmoothingPlan {
         beyond: f64,
         progress: &dyn Progress,
     ) -> Vec<Smoothed> {
-        let gather = |(parts, span): (&Vec<&[f64]>, &Span)| self.scene.gather(parts, |value| span.to_unit(value));
-        let columns: Vec<Vec<f64>> = parts.iter().zip(spans).map(gather).collect();
+        let pairs = parts.iter().zip(spans);
+        let columns: Vec<Vec<f64>> =
+            pairs.map(|(parts, span)| self.scene.gather(parts, |value| span.to_unit(value))).collect();
         let mut sums = self.plan.sums(&columns, progress);
         if beyond > 0.0 {
             sums.error.iter_mut().for_each(|error| *error += beyond);
@@ -223,9 +224,10 @@ impl<'a> Blending<'a> {
         let places = 0..sums.mass.len();
         let means: Vec<Mean> =
             places.into_par_iter().map(|place| self.mean(RowSums::at(place, sums, Some(k)))).collect();
-        let row = |(&prediction, &place): (&f64, &u32)| self.row(prediction, means[place as usize]);
         let (mut values, mut error_bound) = (Vec::new(), Vec::new());
-        predictions.par_iter().zip(place_of_row).map(row).unzip_into_vecs(&mut values, &mut error_bound);
+        let rows = predictions.par_iter().zip(place_of_row);
+        rows.map(|(&prediction, &place)| self.row(prediction, means[place as usize]))
+            .unzip_into_vecs(&mut values, &mut error_bound);
         Smoothed { values, error_bound, range: self.range() }
     }
 }

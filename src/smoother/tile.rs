@@ -31,7 +31,7 @@ pub struct TileContents<'a> {
     pub labelled: Option<TileRows<'a>>,
     /// The lowest and the highest value of each column over *all* sources, labels among them, in this tile and elsewhere.
     pub ranges: &'a [(f64, f64)],
-    /// What sources elsewhere carry to a row at most: [`Partition::beyond`](crate::partition::Partition::beyond).
+    /// What sources elsewhere carry to a row at most: their weight times the largest kernel beyond the reach of the tile.
     pub beyond: f64,
 }
 
@@ -88,11 +88,11 @@ pub fn smooth_tile(
     // What lies beyond the tile has its own part of the tolerance.
     let within = Smoother { engine: smoother.engine.with_share(1.0 - SHARE_BEYOND), ..smoother.clone() };
     let plan = within.plan_over(home.places, &sources, progress)?;
-    let parts = |k: usize| {
+    let mut parts: Vec<Vec<&[f64]>> = Vec::new();
+    for k in 0..ranges.len() {
         let predictions = std::iter::once(home.columns[k]).chain(guests.map(|rows| rows.columns[k]));
-        predictions.chain(labelled.map(|rows| rows.columns[0])).collect::<Vec<&[f64]>>()
-    };
-    let parts: Vec<Vec<&[f64]>> = (0..ranges.len()).map(parts).collect();
+        parts.push(predictions.chain(labelled.map(|rows| rows.columns[0])).collect());
+    }
     let spans: Vec<Span> = ranges.iter().map(|(low, high)| Span::between(*low, *high)).collect();
     let columns = plan.smooth_parts(&parts, &spans, beyond, progress);
     let n_effective = if n_effective { Some(plan.n_effective()?) } else { None };
@@ -111,7 +111,8 @@ fn check_own(own: Own) -> Result<(), Error> {
 }
 
 impl TileRows<'_> {
-    fn check(&self, what: &'static str, columns: usize) -> Result<(), Error> {
+    /// Checks that there are so many columns, each with one finite value for each row.
+    pub(crate) fn check(&self, what: &'static str, columns: usize) -> Result<(), Error> {
         if self.columns.len() != columns {
             return Err(Error::Length { what: "the columns of a tile", found: self.columns.len(), expected: columns });
         }

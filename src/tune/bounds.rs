@@ -24,8 +24,8 @@ impl Tuner {
         if let Sigmas::Within(low, high) = self.sigmas {
             return Ok((low, high));
         }
-        let is_positive = |length: &f64| *length > 0.0;
-        let spacing = trials.influences().map(spacing).filter(is_positive).fold(f64::INFINITY, f64::min);
+        let spacings = trials.influences().map(spacing).filter(|spacing| *spacing > 0.0);
+        let spacing = spacings.fold(f64::INFINITY, f64::min);
         let extent = trials.influences().map(extent).fold(0.0, f64::max);
         if extent == 0.0 || !spacing.is_finite() {
             let (why, what) =

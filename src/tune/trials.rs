@@ -216,7 +216,7 @@ impl Trials {
 
     /// Predictions corrected by a column of label sums, shrunk.
     pub(super) fn corrected(&self, prediction: usize, labels: &KernelSums, column: usize, shrink: f64) -> Vec<f64> {
-        let correct = |(row, value)| value + self.scale() * labels.shrunk(column, row, shrink);
-        self.predictions[prediction].iter().enumerate().map(correct).collect()
+        let rows = self.predictions[prediction].iter().enumerate();
+        rows.map(|(row, value)| value + self.scale() * labels.shrunk(column, row, shrink)).collect()
     }
 }

@@ -24,6 +24,13 @@ pub struct Point {
     pub score: f64,
 }
 
+impl Point {
+    /// Whether it is about this column of predictions, with or without the correct step.
+    pub(crate) fn is_of(&self, prediction: usize, corrected: bool) -> bool {
+        self.prediction == prediction && self.correction.is_some() == corrected
+    }
+}
+
 /// The result of tuning.
 #[derive(Clone, Debug)]
 pub struct Tuned {
@@ -97,13 +104,14 @@ impl Tuned {
     /// The best point of one column of predictions, with or without the correct step.
     #[must_use]
     pub fn best_of(&self, measure: Measure, prediction: usize, corrected: bool) -> Option<Point> {
-        let wanted = |point: &&Point| point.prediction == prediction && point.correction.is_some() == corrected;
-        best(measure, self.tried.iter().filter(wanted))
+        best(measure, self.tried.iter().filter(|point| point.is_of(prediction, corrected)))
     }
 }
 
 /// The best point, the first of equals. A point with a NaN score is never better than another.
 pub(super) fn best<'a>(measure: Measure, points: impl IntoIterator<Item = &'a Point>) -> Option<Point> {
-    let better = |best: &Point, next: &Point| best.score.is_nan() || measure.gain(best.score, next.score) > 0.0;
-    points.into_iter().copied().reduce(|best, next| if better(&best, &next) { next } else { best })
+    points.into_iter().copied().reduce(|best, next| {
+        let is_better = best.score.is_nan() || measure.gain(best.score, next.score) > 0.0;
+        if is_better { next } else { best }
+    })
 }

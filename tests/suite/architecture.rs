@@ -1,7 +1,9 @@
 //! The table of rooms in `src/lib.rs`, held against the imports in `src`.
 //!
-//! A room is a folder or a file directly in `src`. It may import only from rooms that the table lists before it. Inside
-//! `engine` and `partition` files may not import each other in a cycle. Unit tests may import from anywhere.
+//! A room is a folder or a file directly in `src`. It may import only from rooms that the table lists before it. Inside a
+//! room, neither files nor the folders beside each other may import each other in a cycle. Unit tests may import from anywhere.
+//!
+//! Messages outside the command line name no flag: each interface spells options in its own way.
 
 mod modules;
 mod tokens;
@@ -73,11 +75,71 @@ fn no_room_imports_from_a_later_room() {
 fn no_files_of_the_numerical_rooms_import_each_other_in_a_cycle() {
     let imports = imports();
     for inside in ["engine", "partition"] {
-        let cyclic = on_cycles(&imports, inside);
-        let lines: Vec<String> =
-            cyclic.iter().map(|(from, to)| format!("{} imports from {}", from.display(), to.display())).collect();
-        assert!(cyclic.is_empty(), "imports in a cycle:\n{}", lines.join("\n"));
+        assert_no_cycle(&imports, inside);
     }
+}
+
+#[test]
+fn no_folders_of_the_numerical_rooms_import_each_other_in_a_cycle() {
+    let folders = between_siblings(&imports());
+    for inside in ["engine", "partition"] {
+        assert_no_cycle(&folders, inside);
+    }
+}
+
+fn assert_no_cycle(imports: &Imports, inside: &str) {
+    let cyclic = on_cycles(imports, inside);
+    let lines: Vec<String> =
+        cyclic.iter().map(|(from, to)| format!("{} imports from {}", from.display(), to.display())).collect();
+    assert!(cyclic.is_empty(), "imports in a cycle:\n{}", lines.join("\n"));
+}
+
+/// Imports between the files and folders that lie beside each other in one folder: all that a folder holds counts for it. A
+/// `mod.rs` belongs to the folder that it opens, and may import from its files.
+fn between_siblings(imports: &Imports) -> Imports {
+    let mut folders = Imports::new();
+    for (from, to) in edges(imports) {
+        if let Some((from, to)) = siblings(from, to) {
+            folders.entry(from).or_default().push(to);
+        }
+    }
+    folders
+}
+
+/// The folders or files that two files belong to, in the smallest folder that holds both.
+fn siblings(from: &Path, to: &Path) -> Option<(PathBuf, PathBuf)> {
+    let common = from.components().zip(to.components()).take_while(|(from, to)| from == to).count();
+    let beside = |file: &Path| file.components().take(common + 1).collect::<PathBuf>();
+    let (from, to) = (beside(from), beside(to));
+    (!from.ends_with("mod.rs") && !to.ends_with("mod.rs")).then_some((from, to))
+}
+
+/// Issue 16, point 4: the library says what is wrong, and each interface names the option in its own words.
+#[test]
+fn no_message_outside_the_command_line_names_a_flag() {
+    let python = source().join("../python/src");
+    for (source, root) in [(source(), "lib.rs"), (source(), "main.rs"), (python, "lib.rs")] {
+        for file in Modules::of(&source, root).files() {
+            let text = std::fs::read_to_string(source.join(file)).expect("a file that was read before");
+            let flags: Vec<String> =
+                tokens::literals(&text).into_iter().filter(|literal| names_a_flag(literal)).collect();
+            let may_name_flags = file.starts_with("cli") || file == Path::new("face.rs");
+            assert!(may_name_flags || flags.is_empty(), "{}: {flags:#?}", file.display());
+        }
+    }
+}
+
+/// Whether a text has two hyphens before a letter.
+fn names_a_flag(text: &str) -> bool {
+    text.match_indices("--").any(|(at, _)| text[at + 2..].starts_with(|next: char| next.is_ascii_alphabetic()))
+}
+
+#[test]
+fn a_flag_is_found() {
+    let source = r#"fn hint() -> &'static str { "use a smaller --cutoff" } // not "--sigma"
+        #[cfg(test)] mod tests { const SHOWN: &str = "--tolerance"; }"#;
+    assert_eq!(tokens::literals(source), ["\"use a smaller --cutoff"]);
+    assert!(names_a_flag("use a smaller --cutoff") && !names_a_flag("a -- b, ---: and 1--2"));
 }
 
 fn edges(imports: &Imports) -> impl Iterator<Item = (&PathBuf, &PathBuf)> {
@@ -108,4 +170,9 @@ fn a_cycle_is_found() {
         |pairs: &[(&str, &str)]| -> Imports { pairs.iter().map(|(from, to)| (file(from), vec![file(to)])).collect() };
     assert_eq!(on_cycles(&imports(&[("a", "b"), ("b", "c"), ("c", "b")]), "engine").len(), 2);
     assert!(on_cycles(&imports(&[("a", "b"), ("b", "c")]), "engine").is_empty());
+    // No file leads back to itself here, but the folders do.
+    let apart = imports(&[("a/one", "b/one"), ("b/two", "a/two"), ("a/mod", "a/one"), ("mod", "a/one")]);
+    assert!(on_cycles(&apart, "engine").is_empty());
+    let [a, b] = [PathBuf::from("engine/a"), PathBuf::from("engine/b")];
+    assert_eq!(on_cycles(&between_siblings(&apart), "engine"), [(&a, &b), (&b, &a)]);
 }

@@ -209,10 +209,10 @@ fn smoothing_improves_poses() {
 
 #[test]
 fn rows_of_joints_may_be_in_any_order_but_must_be_complete() {
-    let mut all: Vec<Joint> = Vec::new();
+    let mut all: Vec<JointRow> = Vec::new();
     for video in 0..2 {
         for frame in [0.0, 1.0, 2.0] {
-            all.extend([0, 1].map(|joint| Joint { video, frame, joint }));
+            all.extend([0, 1].map(|joint| JointRow { video, frame, joint }));
         }
     }
     let sorted = motion(&all).unwrap();
@@ -223,20 +223,20 @@ fn rows_of_joints_may_be_in_any_order_but_must_be_complete() {
     assert_eq!(sorted.videos(), [0..3, 3..6]);
     all.pop();
     assert!(refused(motion(&all).map(drop)).contains("does not have each of 2 joints once"));
-    all.push(Joint { video: 0, frame: 1.0, joint: 1 });
+    all.push(JointRow { video: 0, frame: 1.0, joint: 1 });
     assert!(refused(motion(&all).map(drop)).contains("does not have each of 2 joints once"));
     assert_eq!(refused(motion(&[]).map(drop)), "there are no rows of joints");
 }
 
 #[derive(Clone, Copy)]
-struct Joint {
+struct JointRow {
     video: u32,
     frame: f64,
     joint: u32,
 }
 
 /// Rows of joints, each with a position that tells frame and joint.
-fn motion(joints: &[Joint]) -> Result<Motion, Error> {
+fn motion(joints: &[JointRow]) -> Result<Motion, Error> {
     let x: Vec<f64> = joints.iter().map(|row| 10.0 * row.frame + f64::from(row.joint)).collect();
     let y: Vec<f64> = x.iter().map(|x| -x).collect();
     let rows = JointRows {

@@ -1,15 +1,8 @@
 //! `geosmooth reproduce housing`.
 
+use super::StudyArgs;
 use super::homes::HomeArgs;
-use super::{StudyArgs, finish, interval, p_value, with_range};
-use crate::baseline::{self, Method};
-use crate::cli::options::Outcome;
-use crate::error::Error;
-use crate::experiment::housing::{Housing, HousingResult, WayScores};
-use crate::experiment::{Homes, Summary, Way};
-use crate::job::caller::Caller;
-use crate::job::pages::strings;
-use crate::report::{Axis, Figure, Page, Plot, Section, Table, number, short};
+use crate::job::HousingStudy;
 
 /// House prices by three models, before and after smoothing, and beside other methods.
 ///
@@ -30,132 +23,13 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 3)]
     compared: usize,
     #[command(flatten)]
-    pub(super) study: StudyArgs,
+    pub(super) shared: StudyArgs,
 }
 
-pub(super) fn perform(args: &Args, caller: &Caller) -> Result<Outcome, Error> {
-    let (inputs, _folder) = args.homes.open(caller)?;
-    let report = args.study.start(&inputs, caller)?;
-    let homes = args.homes.read(&inputs)?;
-    let rows = args.rows.unwrap_or(homes.labels.len() / 3);
-    let housing = Housing { rows, trials: args.trials, seed: args.study.seed };
-    let lines = housing.run(&homes, caller.phase("trials").as_ref())?;
-    let contests = housing.compare(&homes, args.compared, caller.phase("trials").as_ref())?;
-    let methods: Vec<Compared> = (0..Method::ALL.len()).filter_map(|at| Compared::of(&contests, at)).collect();
-    let scores: Vec<_> =
-        methods.iter().map(|one| serde_json::json!({ "method": one.method.name(), "score": one.score })).collect();
-    let results =
-        serde_json::json!({ "settings": housing, "homes": homes.labels.len(), "models": lines, "methods": scores });
-    finish(report, &page(&housing, &homes, &lines, methods), &results)
-}
-
-/// A method over all compared trials.
-struct Compared {
-    method: Method,
-    score: Summary,
-    seconds: f64,
-    configurations: usize,
-}
-
-impl Compared {
-    /// The method that comes at this place in each trial, if there is any.
-    fn of(contests: &[Vec<baseline::Outcome>], at: usize) -> Option<Self> {
-        let over = |of: fn(&baseline::Outcome) -> f64| {
-            Summary::of(&contests.iter().map(|outcomes| of(&outcomes[at])).collect::<Vec<_>>())
-        };
-        let baseline::Outcome { method, configurations, .. } = contests.first()?.get(at)?;
-        let (score, seconds) = (over(|outcome| outcome.score), over(|outcome| outcome.seconds).mean);
-        Some(Self { method: *method, score, seconds, configurations: *configurations })
-    }
-}
-
-fn page(housing: &Housing, homes: &Homes, lines: &[HousingResult], methods: Vec<Compared>) -> Page {
-    let data = format!(
-        "{} homes, of which each trial draws {} each to train, to choose on and to hold out. Trials: {}. Models see {} columns and never the place.",
-        number(homes.labels.len()),
-        number(housing.rows),
-        housing.trials,
-        homes.features.len()
-    );
-    let test = "R² on holdout homes: the mean over trials with the least and the largest. The p-value is that of the paired t-test, two-sided, of the gain over the trials.";
-    let mut sections = vec![Section {
-        heading: "Models before and after smoothing".to_owned(),
-        text: vec![data, test.to_owned()],
-        tables: vec![table(lines)],
-        figures: vec![figure(lines)],
-    }];
-    if !methods.is_empty() {
-        sections.push(compared(methods));
-    }
-    Page { title: "House prices".to_owned(), lead: lead(lines), sections }
-}
-
-fn lead(lines: &[HousingResult]) -> String {
-    let change = |line: &HousingResult| {
-        let score =
-            |way: Way| line.ways.iter().find(|scores| scores.way == way).map_or(f64::NAN, |scores| scores.score.mean);
-        let (before, after) = (short(score(Way::Unsmoothed)), short(score(Way::WithLabels)));
-        format!("{} from {before} to {after}", line.model.title())
-    };
-    let changes: Vec<String> = lines.iter().map(change).collect();
-    format!("Smoothing with training labels takes R² of {}.", changes.join(", of "))
-}
-
-fn table(lines: &[HousingResult]) -> Table {
-    let row = |line: &HousingResult, WayScores { way, score, gain, p_value: p }: &WayScores| {
-        let gain = if *way == Way::Unsmoothed { "–".to_owned() } else { with_range(gain) };
-        vec![line.model.title().to_owned(), way.title().to_owned(), with_range(score), gain, p_value(*p)]
-    };
-    let rows = lines.iter().flat_map(|line| line.ways.iter().map(move |scores| row(line, scores)));
-    let header = strings(["model", "", "R²", "gain", "p"]);
-    Table { caption: "Models".to_owned(), header, rows: rows.collect() }
-}
-
-fn figure(lines: &[HousingResult]) -> Figure {
-    let series = Way::ALL.iter().enumerate().map(|(at, way)| {
-        (way.title().to_owned(), lines.iter().map(|line| Some(interval(&line.ways[at].score))).collect())
-    });
-    Figure {
-        name: "models".to_owned(),
-        title: "R² of each model".to_owned(),
-        caption: "Dots are means over trials, lines run from the worst to the best trial.".to_owned(),
-        plot: Plot::Ranges {
-            x: Axis { label: "R² on holdout homes".to_owned(), log: false },
-            rows: lines.iter().map(|line| line.model.title().to_owned()).collect(),
-            series: series.collect(),
-        },
-    }
-}
-
-fn compared(mut methods: Vec<Compared>) -> Section {
-    let merit = |one: &Compared| if one.score.mean.is_nan() { f64::NEG_INFINITY } else { one.score.mean };
-    methods.sort_by(|a, b| merit(b).total_cmp(&merit(a)));
-    let row = |one: &Compared| {
-        let seconds = format!("{:.1}", one.seconds);
-        vec![one.method.name().to_owned(), with_range(&one.score), seconds, one.configurations.to_string()]
-    };
-    let names = methods.iter().map(|one| one.method.name().to_owned()).collect();
-    let plot = Plot::Ranges {
-        x: Axis { label: "R² on holdout homes".to_owned(), log: false },
-        rows: names,
-        series: vec![(String::new(), methods.iter().map(|one| Some(interval(&one.score))).collect())],
-    };
-    Section {
-        heading: "Every method on the same homes".to_owned(),
-        text: strings([
-            "With the predictions of boosted trees where a method uses predictions, and the same columns for LapRLS. Seconds are \
-                        those of tuning and scoring in one trial, without training; for hem+p-es those on top of hem.",
-        ]),
-        tables: vec![Table {
-            caption: "Methods".to_owned(),
-            header: strings(["method", "R²", "seconds", "configurations"]),
-            rows: methods.iter().map(row).collect(),
-        }],
-        figures: vec![Figure {
-            name: "methods".to_owned(),
-            title: "R² of each method".to_owned(),
-            caption: "Dots are means over trials, lines run from the worst to the best trial.".to_owned(),
-            plot,
-        }],
+impl Args {
+    pub(super) fn study(&self) -> HousingStudy {
+        let homes = self.homes.columns();
+        let seed = self.shared.seed;
+        HousingStudy { homes, rows: self.rows, trials: self.trials, compared: self.compared, seed }
     }
 }

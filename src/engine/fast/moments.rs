@@ -158,12 +158,6 @@ struct SheetField {
 }
 
 impl NodeField {
-    /// Bytes that it takes.
-    pub(crate) fn bytes(&self) -> u64 {
-        let bytes = |field: &SheetField| 8 * field.values.len() as u64 + BYTES_OF_A_BLOCK * field.at.len() as u64;
-        self.sheets.values().map(bytes).sum()
-    }
-
     /// The sums at targets that are sorted along the curve of the plan; zeros where no targets were noted.
     pub(crate) fn sums(&self, plan: &LatticePlan, scene: &Scene, groups: &[u32], columns: usize) -> Sums {
         let (lattice, cloud) = (&*plan.lattice, &scene.layout.targets);

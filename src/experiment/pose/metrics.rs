@@ -78,8 +78,8 @@ impl Video<'_> {
     fn pck(&self) -> f64 {
         let found = self.poses().flat_map(|(truth, predicted)| {
             let near = NEAR * side(&truth, 0).max(side(&truth, 1));
-            let is_near = move |(a, b): (Position, Position)| (a[0] - b[0]).hypot(a[1] - b[1]) <= near;
-            truth.into_iter().zip(predicted).map(move |pair| if is_near(pair) { 100.0 } else { 0.0 })
+            let joints = truth.into_iter().zip(predicted);
+            joints.map(move |(a, b)| if (a[0] - b[0]).hypot(a[1] - b[1]) <= near { 100.0 } else { 0.0 })
         });
         mean(found).unwrap_or(f64::NAN)
     }
@@ -108,8 +108,8 @@ impl Video<'_> {
     fn acceleration(&self) -> f64 {
         let pairs = self.accelerations(&self.motion.truth).into_iter().zip(self.accelerations(self.predicted));
         let in_space = self.motion.dimensions == 3;
-        let size = |(truth, predicted)| length(if in_space { minus(predicted, truth) } else { predicted });
-        mean(pairs.map(size)).unwrap_or(f64::NAN)
+        let sizes = pairs.map(|(truth, predicted)| length(if in_space { minus(predicted, truth) } else { predicted }));
+        mean(sizes).unwrap_or(f64::NAN)
     }
 
     /// Second differences of all joints, at frames with equal distances to the frames before and after.

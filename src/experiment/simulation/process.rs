@@ -21,7 +21,6 @@ const NEGLIGIBLE: f64 = 1e-12;
 impl Process {
     /// The process with kernel `exp(−d² / 2w²)`, by pivoted Cholesky factorisation.
     pub(super) fn new(places: &[f64], width: f64) -> Self {
-        let kernel = |a: usize, b: usize| (-0.5 * ((places[a] - places[b]) / width).powi(2)).exp();
         let rows = places.len();
         let (mut columns, mut left): (Vec<Vec<f64>>, Vec<f64>) = (Vec::new(), vec![1.0; rows]);
         while let Some(pivot) = (0..rows).max_by(|&a, &b| left[a].total_cmp(&left[b])) {
@@ -29,8 +28,12 @@ impl Process {
                 break;
             }
             let root = left[pivot].sqrt();
-            let known = |row: usize| columns.iter().map(|column| column[row] * column[pivot]).sum::<f64>();
-            let column: Vec<f64> = (0..rows).map(|row| (kernel(row, pivot) - known(row)) / root).collect();
+            let column = (0..rows).map(|row| {
+                let kernel = (-0.5 * ((places[row] - places[pivot]) / width).powi(2)).exp();
+                let known = columns.iter().map(|column| column[row] * column[pivot]).sum::<f64>();
+                (kernel - known) / root
+            });
+            let column: Vec<f64> = column.collect();
             left.iter_mut().zip(&column).for_each(|(left, value)| *left = (*left - value * value).max(0.0));
             left[pivot] = 0.0;
             columns.push(column);

@@ -73,8 +73,8 @@ fn without_schema(pair: &KeyValue) -> KeyValue {
 
 /// Memory of key-value pairs in bytes.
 pub(in crate::io) fn size<'a>(pairs: impl IntoIterator<Item = &'a KeyValue>) -> u64 {
-    let one = |pair: &KeyValue| pair.key.capacity() + pair.value.as_ref().map_or(0, String::capacity);
-    pairs.into_iter().map(|pair| (size_of::<KeyValue>() + one(pair)) as u64).sum()
+    let texts = pairs.into_iter().map(|pair| pair.key.capacity() + pair.value.as_ref().map_or(0, String::capacity));
+    texts.map(|text| (size_of::<KeyValue>() + text) as u64).sum()
 }
 
 /// Parses a schema, and refuses one with more shared parts than writers produce. `grow` reserves memory.
@@ -106,7 +106,7 @@ fn without_repeated(schema: &str, mut parsed: Schema, pairs: &[KeyValue], path: 
     if matches!(root_as_message(message(&decode(&shorter))), Err(InvalidFlatbuffer::TooManyTables)) {
         let most = readable.max_tables;
         return Err(ours(Error::File {
-            path: path.to_owned(),
+            subject: path.into(),
             problem: format!("its Arrow schema has more than {most} parts: columns, types and pairs of metadata"),
             hint: "write it again with fewer of them, or without an Arrow schema".to_owned(),
         }));

@@ -31,8 +31,7 @@ pub(super) fn check(path: &Path, bytes: &[u8]) -> Result<u64, Error> {
     let walked = Thrift::new(bytes).structure(FILE, &mut footer);
     footer.schema.close();
     if let Some((problem, hint)) = footer.problem(walked) {
-        let (path, problem) = (path.to_owned(), shortened(&problem, 300));
-        return Err(Error::File { path, problem, hint: hint.to_owned() });
+        return Err(Error::File { subject: path.into(), problem: shortened(&problem, 300), hint: hint.to_owned() });
     }
     let structs = footer.structs * BYTES_PER_STRUCT + footer.pairs * BYTES_PER_PAIR;
     Ok(bytes.len() as u64 + structs + footer.numbers * BYTES_PER_NUMBER)

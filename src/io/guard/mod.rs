@@ -33,7 +33,7 @@ pub(super) use self::row_group::{Surveyed, check_pages};
 use super::budget::Budget;
 use super::file::PositionedFile;
 use super::{DAMAGED, foreign};
-use crate::error::Error;
+use crate::error::{Error, Subject};
 
 /// The last eight bytes of a file: the length of the footer, and the magic number.
 const TAIL: u64 = 8;
@@ -42,7 +42,10 @@ const TAIL: u64 = 8;
 const OTHER_CODECS: &str = "write it again with zstd, snappy, gzip, brotli, lz4 or no compression";
 
 /// Runs the Parquet crate on an untrusted file. Its errors and panics become errors of this crate.
-pub(super) fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Error> {
+pub(super) fn guarded<T>(
+    subject: impl Into<Subject>,
+    work: impl FnOnce() -> Result<T, ParquetError>,
+) -> Result<T, Error> {
     let problem = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(done)) => return Ok(done),
         Ok(Err(ParquetError::External(error))) => match error.downcast::<Error>() {
@@ -52,11 +55,11 @@ pub(super) fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T, ParquetEr
         Ok(Err(error)) => foreign(&error.to_string()),
         Err(_) => "its data are invalid".to_owned(),
     };
-    Err(refused(path, problem, DAMAGED))
+    Err(refused(subject, problem, DAMAGED))
 }
 
-fn refused(path: &Path, problem: String, hint: &str) -> Error {
-    Error::File { path: path.to_owned(), problem, hint: hint.to_owned() }
+fn refused(subject: impl Into<Subject>, problem: String, hint: &str) -> Error {
+    Error::File { subject: subject.into(), problem, hint: hint.to_owned() }
 }
 
 /// Wraps an error of this crate to pass it through the Parquet crate.

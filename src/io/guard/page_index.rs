@@ -25,8 +25,8 @@ pub(super) fn read(
     metadata: ParquetMetaData,
     budget: &Budget,
 ) -> Result<ParquetMetaData, ParquetError> {
-    let what = || format!("reading the page index of {}", path.display());
-    let _taken = budget.take(need(&metadata), what).map_err(ours)?;
+    let taken = budget.take(need(&metadata), || format!("reading the page index of {}", path.display()));
+    let _taken = taken.map_err(ours)?;
     check_counts(file, &metadata)?;
     let mut reader =
         ParquetMetaDataReader::new_with_metadata(metadata).with_page_index_policy(PageIndexPolicy::Optional);

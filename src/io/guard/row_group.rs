@@ -75,7 +75,7 @@ fn chunk(file: &ParquetFile, group: usize, leaf: usize, room: u64) -> Result<Chu
     let metadata = file.parquet().row_group(group).column(leaf);
     if metadata.compression() == Compression::LZO {
         return Err(ours(Error::Column {
-            path: file.path.clone(),
+            subject: file.path.as_path().into(),
             column: shortened(&metadata.column_descr().path().string(), 80),
             problem: "is compressed with LZO, which is not supported".to_owned(),
             hint: OTHER_CODECS.to_owned(),

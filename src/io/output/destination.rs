@@ -35,10 +35,8 @@ fn follow(destination: &Path, link: &Path) -> Result<PathBuf, Error> {
 /// Checks that an existing file may be replaced.
 fn check_existing(destination: &Path, resolved: &Path, overwrite: bool, inputs: &[PathBuf]) -> Result<(), Error> {
     let existing = fs::metadata(resolved).map_err(|error| cannot_write(destination, error, "choose another name"))?;
-    let is_existing = |path: &PathBuf| {
-        fs::metadata(path).is_ok_and(|input| (input.dev(), input.ino()) == (existing.dev(), existing.ino()))
-    };
-    if inputs.iter().any(is_existing) {
+    let identity = (existing.dev(), existing.ino());
+    if inputs.iter().any(|path| fs::metadata(path).is_ok_and(|input| (input.dev(), input.ino()) == identity)) {
         return Err(problem(destination, "is both input and output", "write to another file"));
     }
     if !existing.is_file() {
@@ -53,7 +51,7 @@ fn check_existing(destination: &Path, resolved: &Path, overwrite: bool, inputs: 
 }
 
 fn problem(destination: &Path, problem: &str, hint: &str) -> Error {
-    Error::File { path: destination.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() }
+    Error::File { subject: destination.into(), problem: problem.to_owned(), hint: hint.to_owned() }
 }
 
 /// The error that the system gives for a destination, before anything is written.

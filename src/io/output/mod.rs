@@ -91,15 +91,15 @@ impl Output {
         if groups > MOST_ROW_GROUPS {
             let files = input.files().len();
             return Err(Error::File {
-                path: input.path().to_owned(),
+                subject: input.name().clone(),
                 problem: format!(
                     "has {groups} row groups in {files} files, more than the {MOST_ROW_GROUPS} of one output"
                 ),
                 hint: "write the files again with larger row groups: those of the output are the same".to_owned(),
             });
         }
-        let what = || format!("copying {} row groups of {}", groups, input.path().display());
-        self.copying = Some(input.budget.take(held_to_copy(input, groups, columns), what)?);
+        let need = held_to_copy(input, groups, columns);
+        self.copying = Some(input.budget.take(need, || format!("copying {groups} row groups of {}", input.name()))?);
         Ok(self)
     }
 

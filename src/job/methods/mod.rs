@@ -1,5 +1,6 @@
 //! Post-estimation smoothing beside the methods that the paper compares it with.
 
+mod page;
 mod standings;
 
 pub use self::standings::{ContestRows, Standing, Standings};
@@ -8,11 +9,10 @@ use super::data::warn_of_copies;
 use super::dataset::Dataset;
 use super::inputs::{Inputs, refuse_same_file};
 use super::machine::Stopwatch;
-use super::options::{Accuracy, DataOptions, ReportOptions, RunOptions};
-use super::pages::methods_page;
+use super::options::{DataOptions, ReportOptions, RunOptions};
 use super::table::Table;
 use crate::baseline::{Contest, Grids, Method, Rows};
-use crate::engine::EngineKind;
+use crate::engine::{EngineKind, Truncation};
 use crate::error::Error;
 use crate::io::{Complete, Input};
 use crate::score::Measure;
@@ -37,8 +37,8 @@ pub struct Methods {
     pub grids: MethodGrids,
     /// How to sum.
     pub engine: EngineKind,
-    /// How accurately.
-    pub accuracy: Accuracy,
+    /// Where the kernel is cut: by a tolerance, or by hand.
+    pub truncation: Truncation,
     /// Pages of results, and whether outputs may be replaced.
     pub report: ReportOptions,
     /// How to run.
@@ -81,7 +81,7 @@ impl Methods {
             metric: Measure::R2,
             grids: MethodGrids::default(),
             engine: EngineKind::Auto,
-            accuracy: Accuracy::default(),
+            truncation: Truncation::default(),
             report: ReportOptions::default(),
             running: RunOptions::default(),
         }
@@ -106,12 +106,12 @@ struct Tables {
 
 impl Tables {
     fn rows<'a>(&self, table: &'a Table, predictions: usize) -> Rows<'a> {
-        let columns = |from: usize, count: usize| table.columns[from..from + count].iter().map(Vec::as_slice).collect();
+        let (features, rest) = table.columns[1..].split_at(self.features);
         Rows {
             places: &table.places,
             labels: &table.columns[0],
-            features: columns(1, self.features),
-            predictions: columns(1 + self.features, predictions),
+            features: features.iter().map(Vec::as_slice).collect(),
+            predictions: rest[..predictions].iter().map(Vec::as_slice).collect(),
         }
     }
 
@@ -136,7 +136,7 @@ impl Methods {
         let features: Vec<&str> = self.features.iter().flatten().map(String::as_str).collect();
         let rows = inputs.rows() + test.rows();
         let memory = self.running.memory_for_engines(rows, inputs.predictions.len() + features.len())?;
-        let options = self.accuracy.options(self.engine, memory)?;
+        let options = self.truncation.options(self.engine, memory)?;
         let report = self.report.prepare(&[], caller)?;
         let tables = self.read(&inputs, &test, &features, caller)?;
         tables.warn_of_copies(caller);
@@ -158,14 +158,15 @@ impl Methods {
             caller.warn(warning);
         }
         if let Some(report) = report {
-            Complete::name_all(report.write(&methods_page(&standings, self.metric))?)?;
+            Complete::name_all(report.write(&page::page(&standings, self.metric))?)?;
         }
         Ok(standings)
     }
 
     fn chosen_methods(&self) -> Result<Vec<Method>, Error> {
-        let runs = |method: &Method| self.features.is_some() || !method.uses_features();
-        let Some(list) = &self.methods else { return Ok(Method::ALL.into_iter().filter(runs).collect()) };
+        let Some(list) = &self.methods else {
+            return Ok(Method::ALL.into_iter().filter(|method| self.can_run(*method)).collect());
+        };
         let mut methods: Vec<Method> = Vec::new();
         for method in list {
             if !methods.contains(method) {
@@ -175,10 +176,14 @@ impl Methods {
         if methods.is_empty() {
             return Err(Error::missing("methods", "at least one method, such as `methods p-es,hem`"));
         }
-        match methods.iter().find(|method| !runs(method)) {
+        match methods.iter().find(|method| !self.can_run(**method)) {
             None => Ok(methods),
             Some(method) => Err(Error::missing("features", &format!("the numeric columns that {method} is linear in"))),
         }
+    }
+
+    fn can_run(&self, method: Method) -> bool {
+        self.features.is_some() || !method.uses_features()
     }
 
     fn open(&self, caller: &Caller) -> Result<(Inputs, Input), Error> {

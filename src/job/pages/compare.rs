@@ -32,8 +32,8 @@ pub(crate) fn page(lead: String, table: Table, errors: &[EngineErrors]) -> Page 
 const BARS_PER_DECADE: f64 = 4.0;
 
 fn histogram(EngineErrors { engine, errors }: &EngineErrors) -> Option<Figure> {
-    let bar = |error: f64| (error.log10() * BARS_PER_DECADE).floor() as i32;
-    let bars: Vec<i32> = errors.iter().filter(|error| **error > 0.0).map(|&error| bar(error)).collect();
+    let known = errors.iter().filter(|error| **error > 0.0);
+    let bars: Vec<i32> = known.map(|error| (error.log10() * BARS_PER_DECADE).floor() as i32).collect();
     let (first, last) = (*bars.iter().min()?, *bars.iter().max()?);
     let mut counts = vec![0; (last - first + 1) as usize];
     for bar in &bars {
@@ -44,6 +44,6 @@ fn histogram(EngineErrors { engine, errors }: &EngineErrors) -> Option<Figure> {
         name: format!("errors-{engine}"),
         title: format!("Errors of {engine}"),
         caption: format!("{} of {} rows differ from all pairs.", bars.len(), errors.len()),
-        plot: Plot::Histogram { x: Axis { label: "error relative to the range".to_owned(), log: true }, edges, counts },
+        plot: Plot::Histogram { x: Axis::log("error relative to the range"), edges, counts },
     })
 }

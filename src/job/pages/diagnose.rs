@@ -5,8 +5,7 @@ use super::rows::{ShownRows, variogram_section};
 use crate::diagnose::Findings;
 use crate::report::{Axis, Figure, Page, Plot, Section, short};
 
-pub(crate) fn page(findings: &Findings, mut sentences: Vec<String>, rows: &ShownRows) -> Page {
-    let change = |before: f64, after: f64| format!("{} → {}", short(before), short(after));
+pub(crate) fn page(findings: &Findings, sentences: &[String], rows: &ShownRows) -> Page {
     let lines = [
         ("γ, the share of the errors that averaging keeps", short(findings.gamma)),
         ("β, the errors against what averaging does to the truth", short(findings.beta)),
@@ -17,17 +16,21 @@ pub(crate) fn page(findings: &Findings, mut sentences: Vec<String>, rows: &Shown
         ("Moran's I of the errors", change(findings.moran_before, findings.moran_after)),
         ("isolated rows", findings.isolated_rows.to_string()),
     ];
-    let rest = sentences.split_off(sentences.len().min(1));
+    let (lead, rest) = sentences.split_at(sentences.len().min(1));
     let meaning = Section {
         heading: "What it means".to_owned(),
-        text: rest,
+        text: rest.to_vec(),
         tables: vec![facts("", &lines)],
         figures: Vec::new(),
     };
     let mut sections = vec![meaning, variogram_section(&findings.variogram, rows.sigma)];
     sections.extend(rows.truth.as_ref().map(|truth| rows.errors(truth)));
     sections.push(behind(&findings.n_effective));
-    Page { title: format!("Diagnosis of {}", rows.prediction), lead: sentences.concat(), sections }
+    Page { title: format!("Diagnosis of {}", rows.prediction), lead: lead.concat(), sections }
+}
+
+fn change(before: f64, after: f64) -> String {
+    format!("{} → {}", short(before), short(after))
 }
 
 /// Bars for each factor of ten.
@@ -35,18 +38,18 @@ const BARS_PER_DECADE: f64 = 8.0;
 
 /// How many sources stand behind the averages.
 fn behind(n_effective: &[f64]) -> Section {
-    let bar = |value: f64| (value.max(1.0).log10() * BARS_PER_DECADE).floor() as usize;
     let mut counts = Vec::new();
     for &value in n_effective.iter().filter(|value| value.is_finite()) {
-        counts.resize(counts.len().max(bar(value) + 1), 0);
-        counts[bar(value)] += 1;
+        let bar = (value.max(1.0).log10() * BARS_PER_DECADE).floor() as usize;
+        counts.resize(counts.len().max(bar + 1), 0);
+        counts[bar] += 1;
     }
     let edges = (0..=counts.len()).map(|bar| 10_f64.powf(bar as f64 / BARS_PER_DECADE)).collect();
     let figure = Figure {
         name: "effective-sources".to_owned(),
         title: "Effective sources".to_owned(),
         caption: "Rows by the effective number of sources behind their average, D² / Σ (w K)².".to_owned(),
-        plot: Plot::Histogram { x: Axis { label: "effective sources".to_owned(), log: true }, edges, counts },
+        plot: Plot::Histogram { x: Axis::log("effective sources"), edges, counts },
     };
     Section {
         heading: "How much stands behind the averages".to_owned(),

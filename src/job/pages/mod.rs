@@ -2,8 +2,6 @@
 
 mod compare;
 mod diagnose;
-#[cfg(feature = "baselines")]
-mod methods;
 mod rows;
 mod smooth;
 mod tune;
@@ -13,8 +11,6 @@ use std::path::{Path, PathBuf};
 pub use self::compare::EngineErrors;
 pub(crate) use self::compare::page as compare_page;
 pub(crate) use self::diagnose::page as diagnose_page;
-#[cfg(feature = "baselines")]
-pub(crate) use self::methods::page as methods_page;
 pub use self::rows::ShownRows;
 pub(crate) use self::smooth::page as smooth_page;
 pub use self::tune::Surface;
@@ -47,6 +43,11 @@ impl ReportOptions {
         caller: &'a Caller,
     ) -> Result<Option<Report<'a>>, Error> {
         let Some(folder) = self.report.clone() else { return Ok(None) };
+        let whole = resolved(&folder);
+        for &(option, other) in others {
+            // Before the folder is made: it would take the name of the other output.
+            other.map_or(Ok(()), |other| refuse_folder(&whole, option, other))?;
+        }
         let report = Report::prepare(folder, "choose another with `report`", self.overwrite, caller)?;
         for &(option, other) in others {
             other.map_or(Ok(()), |other| report.refuse(option, other))?;
@@ -65,8 +66,9 @@ impl<'a> Report<'a> {
         overwrite: bool,
         caller: &'a Caller,
     ) -> Result<Self, Error> {
-        let failed = |source| Error::Io { action: "cannot make the folder", path: folder.clone(), source, hint };
-        std::fs::create_dir_all(&folder).map_err(failed)?;
+        if let Err(source) = std::fs::create_dir_all(&folder) {
+            return Err(Error::Io { action: "cannot make the folder", path: folder, source, hint });
+        }
         let index = caller.create(&folder.join(INDEX), overwrite)?;
         Ok(Self { folder, index, overwrite, caller })
     }
@@ -96,14 +98,32 @@ impl<'a> Report<'a> {
     pub(crate) fn write_with(self, page: &Page, more: Vec<(String, String)>) -> Result<Vec<Complete>, Error> {
         let (html, beside): (Vec<_>, Vec<_>) =
             page.render().into_iter().chain(more).partition(|(name, _)| name == INDEX);
-        let write = |(name, text): (String, String)| {
-            self.caller.create(&self.folder.join(name), self.overwrite)?.write_bytes(text.as_bytes())
-        };
-        let mut written = beside.into_iter().map(write).collect::<Result<Vec<_>, Error>>()?;
+        let mut written = Vec::new();
+        for (name, text) in beside {
+            let output = self.caller.create(&self.folder.join(name), self.overwrite)?;
+            written.push(output.write_bytes(text.as_bytes())?);
+        }
         let html: String = html.into_iter().map(|(_, text)| text).collect();
         written.push(self.index.write_bytes(html.as_bytes())?);
         Ok(written)
     }
+}
+
+/// Refuses an output with the name of the page's folder, or of a folder around it.
+fn refuse_folder(folder: &Path, option: &'static str, other: &Output) -> Result<(), Error> {
+    if folder.starts_with(other.destination()) {
+        return Err(Error::SameOutput { path: other.destination().to_owned(), options: [option, "report"] });
+    }
+    Ok(())
+}
+
+/// The path with links resolved, as far as its folders exist.
+fn resolved(path: &Path) -> PathBuf {
+    let existing = path.ancestors().find_map(|start| {
+        let folder = if start.as_os_str().is_empty() { Path::new(".") } else { start };
+        Some(std::fs::canonicalize(folder).ok()?.join(path.strip_prefix(start).ok()?))
+    });
+    existing.unwrap_or_else(|| path.to_owned())
 }
 
 /// A table of names and texts.

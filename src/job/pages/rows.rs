@@ -67,12 +67,13 @@ impl ShownRows {
     }
 
     fn against(&self, truth: &[f64]) -> Section {
-        let pairs = |values: &[f64]| truth.iter().copied().zip(values.iter().copied()).collect();
-        let axis = |label: &str| Axis { label: label.to_owned(), log: false };
         let plot = Plot::Scatter {
-            x: axis(&format!("true {}", self.label)),
-            y: axis("predicted"),
-            panels: vec![("before".to_owned(), pairs(&self.before)), ("after".to_owned(), pairs(&self.after))],
+            x: Axis::linear(&format!("true {}", self.label)),
+            y: Axis::linear("predicted"),
+            panels: vec![
+                ("before".to_owned(), paired(truth, &self.before)),
+                ("after".to_owned(), paired(truth, &self.after)),
+            ],
         };
         let figure = Figure {
             name: "predicted-against-true".to_owned(),
@@ -86,8 +87,8 @@ impl ShownRows {
 
     fn by_distance(&self, truth: &[f64]) -> Result<Section, Error> {
         let known: Vec<usize> = (0..truth.len()).filter(|&row| truth[row].is_finite()).collect();
-        let pick = |values: Vec<f64>| known.iter().map(|&row| values[row]).collect::<Vec<f64>>();
-        let (before, after) = (pick(errors(&self.before, truth)), pick(errors(&self.after, truth)));
+        let [before, after] = [&self.before, &self.after]
+            .map(|values| known.iter().map(|&row| values[row] - truth[row]).collect::<Vec<f64>>());
         let lags = variogram(&self.places.select(&known), self.sigma, &before, &after)?;
         Ok(variogram_section(&lags, self.sigma))
     }
@@ -96,17 +97,18 @@ impl ShownRows {
     fn at_places(&self, name: &str, title: &str, panels: Vec<(String, Vec<f64>)>, scale: Scale, unit: &str) -> Figure {
         let axes = self.places.clone().into_axes();
         let (plot, caption) = if let [index] = axes.as_slice() {
-            let points = |values: Vec<f64>| index.iter().copied().zip(values).collect();
-            let series =
-                panels.into_iter().map(|(name, values)| Series { name, points: points(values), dots_only: true });
-            let (x, y) = (Axis { label: "index".to_owned(), log: false }, Axis { label: unit.to_owned(), log: false });
+            let series = panels.into_iter().map(|(name, values)| Series {
+                name,
+                points: paired(index, &values),
+                dots_only: true,
+            });
+            let (x, y) = (Axis::linear("index"), Axis::linear(unit));
             (Plot::Curves { x, y, series: series.collect(), mark: None }, String::new())
         } else {
             let geographic = self.places.is_geographic();
             // Maps want (y, x): latitude before longitude, but northing after easting.
-            let place =
-                |row: usize| if geographic { (axes[0][row], axes[1][row]) } else { (axes[1][row], axes[0][row]) };
-            let places = (0..self.places.len()).map(place).collect();
+            let (y, x) = if geographic { (&axes[0], &axes[1]) } else { (&axes[1], &axes[0]) };
+            let places = paired(y, x);
             let caption = "Wheel or pinch to zoom, drag to move, point at a place for its values.".to_owned();
             (Plot::Maps { places, geographic, panels, scale, unit: unit.to_owned() }, caption)
         };
@@ -116,20 +118,20 @@ impl ShownRows {
 
 /// The variogram of errors.
 pub(crate) fn variogram_section(lags: &[Lag], sigma: Sigma) -> Section {
-    let series = |name: &str, value: fn(&Lag) -> f64| Series {
-        name: name.to_owned(),
-        points: lags.iter().map(|lag| (lag.distance, value(lag))).collect(),
-        dots_only: false,
-    };
+    let curves = [
+        ("before", lags.iter().map(|lag| (lag.distance, lag.before)).collect()),
+        ("after", lags.iter().map(|lag| (lag.distance, lag.after)).collect()),
+    ];
+    let series = curves.map(|(name, points)| Series { name: name.to_owned(), points, dots_only: false });
     let unit = match sigma {
         Sigma::Sphere(_) => "distance in metres",
         Sigma::LatLon(_) => "distance in degrees",
         Sigma::Index(_) => "distance",
     };
     let plot = Plot::Curves {
-        x: Axis { label: unit.to_owned(), log: false },
-        y: Axis { label: "semivariance of the errors".to_owned(), log: false },
-        series: vec![series("before", |lag| lag.before), series("after", |lag| lag.after)],
+        x: Axis::linear(unit),
+        y: Axis::linear("semivariance of the errors"),
+        series: series.to_vec(),
         mark: None,
     };
     let figure = Figure {
@@ -147,6 +149,11 @@ pub(crate) fn variogram_section(lags: &[Lag], sigma: Sigma) -> Section {
         figures: vec![figure],
         ..Section::default()
     }
+}
+
+/// Two columns as pairs.
+fn paired(first: &[f64], second: &[f64]) -> Vec<(f64, f64)> {
+    first.iter().copied().zip(second.iter().copied()).collect()
 }
 
 fn errors(values: &[f64], truth: &[f64]) -> Vec<f64> {

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::report::{Axis, Figure, Mark, Page, Plot, Section, Series, Table, short};
 use crate::score::Measure;
 use crate::space::Sigma;
-use crate::tune::{Point, Tuned};
+use crate::tune::Tuned;
 
 /// Scores over σ (rows) and c (columns), with everything else as chosen.
 #[derive(Clone, Debug)]
@@ -108,8 +108,8 @@ fn by_sigma(tuned: &Tuned, measure: Measure, predictions: &[String]) -> Section 
         Sigma::Index(_) => "σ",
     };
     let plot = Plot::Curves {
-        x: Axis { label: unit.to_owned(), log: true },
-        y: Axis { label: measure.title().to_owned(), log: false },
+        x: Axis::log(unit),
+        y: Axis::linear(measure.title()),
         series: series.collect(),
         mark: Some(mark),
     };
@@ -124,24 +124,24 @@ fn by_sigma(tuned: &Tuned, measure: Measure, predictions: &[String]) -> Section 
 
 /// The best score at each σ, in the order of σ.
 fn best_by_sigma(tuned: &Tuned, measure: Measure, prediction: usize, corrected: bool) -> Vec<(f64, f64)> {
-    let wanted = |point: &&Point| point.prediction == prediction && point.correction.is_some() == corrected;
-    let mut points: Vec<(f64, f64)> =
-        tuned.tried.iter().filter(wanted).map(|point| (point.sigma.value(), point.score)).collect();
+    let tried = tuned.tried.iter().filter(|point| point.is_of(prediction, corrected));
+    let mut points: Vec<(f64, f64)> = tried.map(|point| (point.sigma.value(), point.score)).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0).then(measure.gain(0.0, b.1).total_cmp(&measure.gain(0.0, a.1))));
     points.dedup_by_key(|point| point.0);
     points
 }
 
+/// The position of the value nearest to another.
+fn nearest(values: &[f64], value: f64) -> Option<usize> {
+    (0..values.len()).min_by(|&a, &b| (values[a] - value).abs().total_cmp(&(values[b] - value).abs()))
+}
+
 fn over_both(tuned: &Tuned, measure: Measure, surface: &Surface) -> Section {
-    let nearest = |values: &[f64], value: f64| {
-        let distance = |at: &usize| (values[*at] - value).abs();
-        (0..values.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)))
-    };
     let rows: Vec<f64> = surface.sigmas.iter().map(|sigma| sigma.value()).collect();
     let chosen = nearest(&rows, tuned.best.sigma.value()).zip(nearest(&surface.cs, tuned.best.c));
     let plot = Plot::HeatMap {
-        x: Axis { label: "c".to_owned(), log: false },
-        y: Axis { label: "σ".to_owned(), log: true },
+        x: Axis::linear("c"),
+        y: Axis::log("σ"),
         columns: surface.cs.clone(),
         rows,
         values: surface.scores.clone(),

@@ -22,7 +22,7 @@ impl Job<'_> {
         let (rows, new_values) = (inputs.rows(), names.len() * test_rows);
         let memory = request.running.memory_for_smoothers(rows, columns * test_rows, new_values)?;
         let memory = self.beside_files(memory, output.as_ref());
-        let options = request.kernel.accuracy.options(request.engine, memory)?;
+        let options = request.kernel.truncation.options(request.engine, memory)?;
         let smoother = recipe.smoother(c, options)?;
         let smoother = if request.certificate { smoother.with_room_for_n_effective() } else { smoother };
         smoother.expect(test_rows, inputs.labelled_rows(), inputs.metric(recipe.sigma.sigma()))?;

@@ -122,7 +122,7 @@ impl SmoothingSummary {
         seconds: PhaseSeconds,
     ) -> Self {
         let train = data.train.as_ref();
-        let mut bounds = Bounds::new(job.request.kernel.accuracy.tolerance());
+        let mut bounds = Bounds::new(job.request.kernel.truncation.tolerance());
         for column in smoothed {
             bounds.add(column);
         }
@@ -150,7 +150,7 @@ impl SmoothingSummary {
             c,
             label_weight: recipe.label_weight,
             correct: recipe.correction.map(CorrectStep::from),
-            tolerance: request.kernel.accuracy.tolerance(),
+            tolerance: request.kernel.truncation.tolerance(),
             rows,
             streamed: None,
             seconds,

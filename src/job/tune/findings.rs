@@ -83,7 +83,6 @@ impl Found<'_> {
 
     pub(super) fn parameters(&self, rows: &Rows) -> Parameters {
         let best = &self.tuned.best;
-        let train_prediction = || self.inputs.train_predictions.get(best.prediction).cloned().unwrap_or_default();
         let validation = match &self.request.scored_on {
             Some(ScoredOn::Validation(rows)) => Some(named(rows)),
             _ => None,
@@ -98,7 +97,7 @@ impl Found<'_> {
             correct: best.correction.map(|correction| CorrectParameters {
                 sigma: self.sigma(correction.sigma()),
                 shrink: correction.shrink(),
-                train_prediction: train_prediction(),
+                train_prediction: self.inputs.train_predictions.get(best.prediction).cloned().unwrap_or_default(),
             }),
             places: self.inputs.places.clone(),
             provenance: serde_json::json!({
@@ -120,11 +119,10 @@ impl Found<'_> {
     /// The rows that were scored on, in the order of the trials.
     pub(super) fn rows(&self, trials: &[Trial]) -> ShownRows {
         let best = &self.tuned.best;
-        let all = |part: &dyn Fn(&Trial) -> Vec<f64>| trials.iter().flat_map(part).collect::<Vec<f64>>();
         ShownRows {
             places: Places::concatenated(&trials.iter().map(|trial| trial.targets).collect::<Vec<_>>()),
-            truth: Some(all(&|trial| trial.truth.to_vec())),
-            before: all(&|trial| trial.predictions[best.prediction].to_vec()),
+            truth: Some(trials.iter().flat_map(|trial| trial.truth).copied().collect()),
+            before: trials.iter().flat_map(|trial| trial.predictions[best.prediction]).copied().collect(),
             after: self.tuned.values.clone(),
             prediction: self.name(best),
             label: self.inputs.label.clone().unwrap_or_else(|| "truth".to_owned()),
@@ -145,8 +143,10 @@ impl Found<'_> {
             sigmas = (-6..=6).map(|step| best.sigma.scaled(1.5_f64.powi(step))).collect::<Result<_, _>>()?;
         }
         sigmas.sort_by(|a, b| a.value().total_cmp(&b.value()));
-        let even = || (0..=20).map(|step| f64::from(step) / 20.0).collect();
-        let mut cs: Vec<f64> = self.request.c_grid.clone().unwrap_or_else(even);
+        let mut cs: Vec<f64> = match &self.request.c_grid {
+            Some(grid) => grid.clone(),
+            None => (0..=20).map(|step| f64::from(step) / 20.0).collect(),
+        };
         cs.sort_by(f64::total_cmp);
         let scores = tuner.surface(trials, best, &sigmas, &cs)?;
         Ok(Surface { sigmas, cs, scores })
@@ -154,5 +154,5 @@ impl Found<'_> {
 }
 
 fn named(rows: &Dataset) -> String {
-    rows.name().display().to_string()
+    rows.name().to_string()
 }

@@ -12,11 +12,11 @@ pub use self::summary::{ColumnBest, Tried, TuningRows, TuningSummary, Unsmoothed
 use super::bandwidth::Bandwidth;
 use super::caller::{Caller, Listener};
 use super::machine::Stopwatch;
-use super::options::{Accuracy, DataOptions, ReportOptions, RunOptions};
+use super::options::{DataOptions, ReportOptions, RunOptions};
 use super::pages::{ShownRows, Surface};
-use crate::engine::EngineKind;
+use crate::engine::{EngineKind, Truncation};
 use crate::error::Error;
-use crate::io::{Complete, Output};
+use crate::io::Complete;
 use crate::parameters::Parameters;
 use crate::score::Measure;
 use crate::space::Sigma;
@@ -39,8 +39,8 @@ pub struct Tune {
     pub label_weights: Option<Vec<f64>>,
     /// How to sum.
     pub engine: EngineKind,
-    /// How accurately.
-    pub accuracy: Accuracy,
+    /// Where the kernel is cut: by a tolerance, or by hand.
+    pub truncation: Truncation,
     /// A file for the parameters.
     pub output: Option<PathBuf>,
     /// Whether to score over σ and c around the best too.
@@ -102,7 +102,7 @@ impl Default for Tune {
             c_grid: None,
             label_weights: None,
             engine: EngineKind::Auto,
-            accuracy: Accuracy::default(),
+            truncation: Truncation::default(),
             output: None,
             surface: false,
             report: ReportOptions::default(),
@@ -139,7 +139,7 @@ impl Tune {
         let inputs = self.open(caller)?;
         self.explain_untried_correction(caller);
         let memory = self.running.memory_for_engines(inputs.rows(), inputs.predictions.len())?;
-        let options = self.accuracy.options(self.engine, memory)?;
+        let options = self.truncation.options(self.engine, memory)?;
         let output = self.output.as_ref().map(|path| caller.create(path, self.report.overwrite)).transpose()?;
         let report = self.report.prepare(&[("output", output.as_ref())], caller)?;
 
@@ -153,8 +153,10 @@ impl Tune {
             caller.warn(&warning.to_string());
         }
         let parameters = found.parameters(&rows);
-        let write = |output: Output| output.write_bytes(parameters.to_json().as_bytes());
-        let mut written: Vec<Complete> = output.map(write).transpose()?.into_iter().collect();
+        let mut written: Vec<Complete> = Vec::new();
+        if let Some(output) = output {
+            written.push(output.write_bytes(parameters.to_json().as_bytes())?);
+        }
         let shown = found.rows(&trials);
         let is_wanted = self.surface || report.is_some();
         let surface = if is_wanted { Some(found.surface(&tuner, &trials)?) } else { None };

@@ -138,11 +138,10 @@ fn log_ticks(low: f64, high: f64, wanted: f64) -> Labelled {
     let decades = high - low;
     let digits: &[f64] = if decades * 3.0 <= wanted.max(6.0) * 1.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let stride = (decades / wanted).ceil().max(1.0) as usize;
-    let inside = |value: &f64| (low - 1e-9..=high + 1e-9).contains(&value.log10());
     let values: Vec<f64> = (first..=last)
         .step_by(stride)
         .flat_map(|power| digits.iter().map(move |digit| digit * 10_f64.powi(power)))
-        .filter(inside)
+        .filter(|value| (low - 1e-9..=high + 1e-9).contains(&value.log10()))
         .collect();
     if values.len() < 3 && decades < 2.0 {
         return linear_ticks(10_f64.powf(low), 10_f64.powf(high), wanted);

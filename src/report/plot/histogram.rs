@@ -10,7 +10,7 @@ use crate::report::Axis;
 const HEIGHT: f64 = 280.0;
 
 pub(super) fn draw(x: &Axis, edges: &[f64], counts: &[usize]) -> Drawing {
-    let count = Axis { label: "rows".to_owned(), log: false };
+    let count = Axis::linear("rows");
     let across = Range::over(edges.iter().copied(), x.log);
     // Bars begin at zero: padding is added above only.
     let tallest = counts.iter().max().map(|&count| count.max(1) as f64 * 1.05);

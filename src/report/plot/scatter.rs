@@ -56,8 +56,9 @@ fn draw_panel(axes: &Axes, (title, points): &Panel, most: Option<u32>) -> Drawin
     axes.draw(&mut drawing);
     match most {
         Some(most) => {
-            let share = |_, count: u32| f64::from(count).ln() / f64::from(most).ln();
-            count(axes, points).draw(&mut drawing, Palette::Sequential, share);
+            let squares = count(axes, points);
+            squares
+                .draw(&mut drawing, Palette::Sequential, |_, count: u32| f64::from(count).ln() / f64::from(most).ln());
         }
         None => {
             for at in points.iter().filter_map(|&point| axes.at(point)) {

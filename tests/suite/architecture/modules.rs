@@ -1,6 +1,6 @@
 //! The modules of the crate and what each refers to, found as the compiler finds them: by following `mod` from the root.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -53,6 +53,11 @@ impl Modules {
             files.dedup();
         }
         imports
+    }
+
+    /// The files, without those of unit tests.
+    pub(super) fn files(&self) -> BTreeSet<&Path> {
+        self.modules.values().map(|module| module.file.as_path()).collect()
     }
 
     fn read_file(&mut self, path: ModulePath, file: PathBuf) {

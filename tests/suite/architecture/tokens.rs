@@ -1,11 +1,16 @@
-//! Rust source as the tokens that imports are made of, without comments, literals and unit tests.
+//! Rust source as the tokens that imports are made of, and as string literals; without comments and unit tests.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 /// Words, `::` and single marks, in order. Items under `#[cfg(test)]` are left out.
 pub(super) fn tokens(source: &str) -> Vec<String> {
-    without_tests(&all_tokens(source))
+    without_tests(&all_tokens(source)).into_iter().filter(|token| !token.starts_with('"')).collect()
+}
+
+/// The string literals as they are written, each with the quote that begins it. Those under `#[cfg(test)]` are left out.
+pub(super) fn literals(source: &str) -> Vec<String> {
+    without_tests(&all_tokens(source)).into_iter().filter(|token| token.starts_with('"')).collect()
 }
 
 fn all_tokens(source: &str) -> Vec<String> {
@@ -15,7 +20,10 @@ fn all_tokens(source: &str) -> Vec<String> {
         match char {
             '/' if rest.peek() == Some(&'/') => skip_line(&mut rest),
             '/' if rest.peek() == Some(&'*') => skip_block_comment(&mut rest),
-            '"' => skip_string(&mut rest, raw_hashes(&mut tokens)),
+            '"' => {
+                let hashes = raw_hashes(&mut tokens);
+                tokens.push(string(&mut rest, hashes));
+            }
             '\'' => skip_quote(&mut rest),
             ':' if rest.next_if_eq(&':').is_some() => tokens.push("::".into()),
             _ if is_word(char) => tokens.push(word(char, &mut rest)),
@@ -58,15 +66,18 @@ fn raw_hashes(tokens: &mut Vec<String>) -> Option<usize> {
     Some(hashes)
 }
 
-fn skip_string(rest: &mut Peekable<Chars>, raw_hashes: Option<usize>) {
+/// The literal whose first quote is behind us, with that quote and without the last.
+fn string(rest: &mut Peekable<Chars>, raw_hashes: Option<usize>) -> String {
+    let mut text = String::from('"');
     while let Some(char) = rest.next() {
         match (char, raw_hashes) {
-            ('\\', None) => drop(rest.next()),
-            ('"', None) => return,
-            ('"', Some(hashes)) if (0..hashes).all(|_| rest.next_if_eq(&'#').is_some()) => return,
-            _ => {}
+            ('\\', None) => text.extend([char].into_iter().chain(rest.next())),
+            ('"', None) => break,
+            ('"', Some(hashes)) if (0..hashes).all(|_| rest.next_if_eq(&'#').is_some()) => break,
+            _ => text.push(char),
         }
     }
+    text
 }
 
 /// Skips a character; of a lifetime, its tick.
@@ -134,6 +145,7 @@ fn comments_literals_and_tests_are_left_out() {
         use crate::one_more;
         use crate::last;
     "##;
+    assert_eq!(literals(source), [r#""use crate::\"text"#, r#""use crate::"raw"#]);
     let words = tokens(source);
     let after_crate = words.windows(3).filter(|words| words[0] == "crate").map(|words| words[2].as_str());
     assert_eq!(after_crate.collect::<Vec<_>>(), ["kept", "last"]);

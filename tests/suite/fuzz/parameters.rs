@@ -6,10 +6,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray};
+use geosmooth::engine::Truncation;
 use geosmooth::io::ArrowTable;
 use geosmooth::job::{
-    self, Accuracy, Compare, DataOptions, Dataset, Diagnose, KernelOptions, OnInvalid, ParameterSource, RunOptions,
-    ScoredOn, SigmaSearch, Smooth, Tune, WeightMatrix,
+    self, Compare, DataOptions, Dataset, Diagnose, KernelOptions, OnInvalid, ParameterSource, RunOptions, ScoredOn,
+    SigmaSearch, Smooth, Tune, WeightMatrix,
 };
 use geosmooth::{Error, Face, Parameters, PlaceColumns, Sigma};
 
@@ -101,12 +102,12 @@ impl<'a> Written<'a> {
             correct_shrink: self.number("--correct-shrink"),
             no_correct: false,
             params: None,
-            accuracy: self.accuracy()?,
+            truncation: self.truncation()?,
         })
     }
 
-    fn accuracy(&self) -> Result<Accuracy, Error> {
-        Accuracy::of(self.number("--tolerance"), self.number("--cutoff"))
+    fn truncation(&self) -> Result<Truncation, Error> {
+        Truncation::of(self.number("--tolerance"), self.number("--cutoff"))
     }
 
     fn running(&self) -> Result<RunOptions, Error> {
@@ -168,7 +169,7 @@ fn tune(options: &Written) -> Result<Tune, Error> {
         sigmas: SigmaSearch::of(options.list("--sigma-grid")?, range.as_deref())?,
         c_grid: options.numbers("--c-grid")?,
         label_weights: options.numbers("--label-weight")?,
-        accuracy: options.accuracy()?,
+        truncation: options.truncation()?,
         running: options.running()?,
         ..Tune::default()
     };
@@ -182,7 +183,7 @@ fn methods(options: &Written) -> Result<job::Methods, Error> {
     let mut request = job::Methods::new(rows(), rows());
     (request.data, request.features, request.methods) = (options.data(), features, options.list("--methods")?);
     request.metric = options.parsed("--metric")?.unwrap_or(request.metric);
-    request.accuracy = options.accuracy()?;
+    request.truncation = options.truncation()?;
     request.running = options.running()?;
     request.grids = job::MethodGrids {
         sigma: options.list("--sigma-grid")?,
@@ -230,5 +231,5 @@ fn rows() -> Dataset {
     ];
     let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
     let table = ArrowTable { schema: batch.schema(), batches: vec![batch] };
-    Dataset::table("<rows>", table)
+    Dataset::table("rows", table)
 }
