@@ -95,9 +95,10 @@ impl<D: Decay<A>, const A: usize> DirectSums<'_, D, A> {
         let axes = layout.targets.axes[..layout.metric.dimensions()].iter();
         let apart = axes.map(|axis| (axis[other as usize] - axis[first as usize]).abs()).fold(0.0, f64::max);
         let [first, last] = [first, other].map(|place| layout.home[place as usize]);
-        // Few sources lie between the two along the curve, as far as their homes show.
-        let are_few = first != NOWHERE && last != NOWHERE && (last - first) as usize <= SOURCES_AMONG_TEAM;
-        apart <= across || (apart <= SPARSE * across && are_few)
+        let have_homes = first != NOWHERE && last != NOWHERE;
+        // Farther apart if few sources lie between the two along the curve, as far as their homes show.
+        let across = if have_homes && (last - first) as usize <= SOURCES_AMONG_TEAM { SPARSE * across } else { across };
+        apart <= across
     }
 
     /// Sums over a tree without the boxes that contribute little next to the lower bound of D: for each target its sums and their error. The
