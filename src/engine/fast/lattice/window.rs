@@ -227,18 +227,17 @@ mod tests {
     fn sampled_kernel(window: &Window, variance: f64, at: [f64; 2], outer: [f64; 2], truncated: bool) -> f64 {
         let h = window.step;
         let half = if truncated { (window.taps / 2) as i64 } else { 4 * MOST_TAPS as i64 };
-        let nodes = |at: f64| {
-            let first = (at / h).floor() as i64 + 1;
-            first - half..first + half
-        };
-        let end = |node: i64, k: usize| (-0.5 * (node as f64 * h - at[k]).powi(2) / outer[k]).exp();
-        let mut untruncated = *window;
-        untruncated.reach = usize::MAX;
-        let window = if truncated { window } else { &untruncated };
-        let from = |a: i64| nodes(at[1]).map(|b| window.middle(variance, a - b) * end(b, 1)).sum::<f64>();
+        let ends: [Vec<(i64, f64)>; 2] = [0, 1].map(|k| {
+            let first = (at[k] / h).floor() as i64 + 1;
+            let nodes = first - half..first + half;
+            nodes.map(|node| (node, (-0.5 * (node as f64 * h - at[k]).powi(2) / outer[k]).exp())).collect()
+        });
+        let reach = if truncated { window.reach } else { usize::MAX };
+        let window = Window { reach, ..*window };
+        let from = |a: i64| ends[1].iter().map(|(b, end)| window.middle(variance, a - b) * end).sum::<f64>();
         let whole = variance - 2.0 * window.outer + outer[0] + outer[1];
         let scale = window.outer * (whole / (outer[0] * outer[1])).sqrt();
-        scale * nodes(at[0]).map(|a| end(a, 0) * from(a)).sum::<f64>()
+        scale * ends[0].iter().map(|(a, end)| end * from(*a)).sum::<f64>()
     }
 
     #[test]
