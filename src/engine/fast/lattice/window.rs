@@ -109,6 +109,7 @@ impl Window {
         // The least and the largest variance of √K, and by how much it exceeds that of K at least.
         let (low, high) = (demand.root * (1.0 - scale_offset).powi(2), demand.root * (1.0 + scale_offset).powi(2));
         let excess = low + 2.0 * scale_offset - most;
+        // Where the middle is narrower or the excess smaller, windows take more nodes. Chosen, not measured.
         if narrow < NARROWEST || s <= 0.05 || excess < 0.5 || demand.root * (1.0 - scale_offset) < 1.0 {
             return None;
         }
