@@ -18,7 +18,7 @@ use clap::{Parser, Subcommand};
 
 use crate::error::Error;
 
-/// Makes predictions better by smoothing them over space, with a proven error on every row.
+/// Improves predictions by smoothing them over space, with a proven bound on the numerical error of every row.
 #[derive(Debug, Parser)]
 #[command(name = "geosmooth", version, about, long_about = None, after_help = EXAMPLES, max_term_width = 110)]
 struct Cli {
