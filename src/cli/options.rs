@@ -114,7 +114,7 @@ pub(super) struct AccuracyArgs {
     /// Largest numerical error of any row, relative to the range of the values
     #[arg(long, value_name = "ERROR", default_value = "1e-6", allow_hyphen_values = true, conflicts_with = "cutoff")]
     tolerance: f64,
-    /// Truncate the kernel at this many sigma, whatever the tolerance; the certificate reports the error that results
+    /// Truncate the kernel at this many sigma instead of by tolerance; the certificate reports the resulting error
     #[arg(long, value_name = "SIGMAS", allow_hyphen_values = true)]
     cutoff: Option<f64>,
 }

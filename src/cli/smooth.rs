@@ -35,7 +35,8 @@ pub(super) struct Args {
     /// of sources in its average
     #[arg(long, help_heading = "Output")]
     certificate: bool,
-    /// Write the weight matrix of the sparse engine as Parquet (row, column, weight); columns count the test rows, then the training rows
+    /// Write the weight matrix of the sparse engine as Parquet (row, column, weight); columns are numbered through the test rows first, then the
+    /// training rows
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     matrix: Option<PathBuf>,
     #[command(flatten)]
