@@ -52,7 +52,7 @@ miri: export MIRIFLAGS := -Zmiri-disable-isolation
 miri: export GEOSMOOTH_SIMD := plain
 miri:
 	$(MIRI) --bin geosmooth
-	$(MIRI) --lib -- io::guard io::budget scene::radix scene::curve engine::fast::leaves
+	$(MIRI) --lib -- io::guard io::budget scene::radix scene::curve engine::fast::direct
 
 # Files from and for other programs, and everything that people throw at it.
 test-interop: $(VENV)/ready

@@ -7,7 +7,7 @@
 How space is cut is not modelled but done: the census of a real set of rows, joined with itself until it counts as many as asked for, goes through
 the partitioning code of the package. So tiles, copies of rows, bytes moved and memory of a task are what a run would have. What is fitted is
 time: processor seconds = a · rows + b · rows in all tiles + m · multiplications on lattices, with a b of its own for metres, to runs of the command under
-a small memory limit. Larger runs, and widths that the fit has not seen, are held out. Rows of crowds count as rows in tiles and have their multiplications besides; no run of the fit has any.
+a small memory limit. Larger runs, and widths that the fit has not seen, are held out. Rows of tile groups count as rows in tiles and have their multiplications besides; no run of the fit has any.
 """
 
 import argparse
@@ -43,8 +43,6 @@ MEMORY_PER_TASK = [gib << 30 for gib in (64, 16)]
 MOST_CELLS = 1 << 15
 # Place and value of a guest, its tile and its role; a row at home has all its columns besides, here a hundred bytes.
 GUEST_BYTES, HOME_BYTES = 40, 140
-# Multiplications that one copy of a row is worth when a way is chosen, as in the command.
-MULTIPLICATIONS_PER_COPY = 4000
 
 
 def census(folder, sigma):
@@ -68,18 +66,17 @@ def grown(counted, rows):
 
 def chosen(counted, values, memory, most_cells=math.inf):
     """The chosen plan: its name, tiles, tile groups, rows in all of them, and multiplications; or the reason why there is none."""
-    few = counted.occupied <= most_cells
-    blueprint = _core.Blueprint.laid_out(counted, 1.0, TOLERANCE, [values], False, memory) if few else None
+    settings = {"c": 0.6, "label_weight": 1.0, "tolerance": TOLERANCE, "certificate": False, "memory": memory, "threads": 1}
+    whole = _core.TileGroup.whole(counted, settings, [values], memory) if counted.occupied <= most_cells else None
     try:
-        cut = _core.Partition.with_tile_groups(counted, 1.0, TOLERANCE, memory, [values], False)
+        cut = _core.Partition(counted, settings, [values], memory, True)
     except MemoryError as error:
-        if blueprint is None:
+        if whole is None:
             return {"way": "refused", "why": str(error).splitlines()[0]}
         cut = None
-    copies = sum(sources for _, sources in cut.tiles) if cut else 0
-    if blueprint is not None and (cut is None or blueprint.multiplications <= MULTIPLICATIONS_PER_COPY * copies + cut.multiplications):
-        return {"way": "moments", "tiles": 0, "crowds": 0, "copies": 0, "multiplications": blueprint.multiplications}
-    return {"way": "tiles", "tiles": len(cut.tiles), "crowds": len(cut.tile_groups), "copies": copies, "multiplications": cut.multiplications}
+    if whole is not None and (cut is None or whole.multiplications <= cut.work):
+        return {"way": "moments", "tiles": 0, "tile_groups": 0, "copies": 0, "multiplications": whole.multiplications}
+    return {"way": "tiles", "tiles": len(cut.tiles), "tile_groups": len(cut.tile_groups), "copies": cut.copies, "multiplications": cut.multiplications}
 
 
 def run(folder, rows, sigma):
@@ -147,7 +144,7 @@ def table_of_runs(measured, coefficients):
 
 
 def table_of_plans(folder, coefficients):
-    print("| rows of each kind | σ | memory of a task | way | tiles | crowds | copies of a row | moved between machines | core-hours | seconds to plan |")
+    print("| rows of each kind | σ | memory of a task | way | tiles | tile groups | copies of a row | moved between machines | core-hours | seconds to plan |")
     print("| --- | --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for rows, sigma in PLANS:
         counted, values = census(folder, sigma)
@@ -168,7 +165,7 @@ def planned(rows, sigma, memory, way, coefficients):
         return f"{line} refused: {way['why']} | | | | | |"
     moved = way["copies"] * GUEST_BYTES + (rows * HOME_BYTES if way["way"] == "tiles" else 0)
     hours = float(np.dot(features(rows, sigma, way), coefficients)) / 3600
-    shown = f"{way['tiles']:,} | {way['crowds']:,} | {way['copies'] / (2 * rows):.2f} | {moved / 1e12:.2f} TB" if way["way"] == "tiles" else "- | - | - | moments alone"
+    shown = f"{way['tiles']:,} | {way['tile_groups']:,} | {way['copies'] / (2 * rows):.2f} | {moved / 1e12:.2f} TB" if way["way"] == "tiles" else "- | - | - | moments alone"
     return f"{line} {way['way']} | {shown} | {hours:,.1f} |"
 
 

@@ -62,7 +62,7 @@
 //!                 test file + <prediction>_smoothed                       Parquet
 //! ```
 //!
-//! Four rooms stand beside this line. `tune` and `diagnose` run the middle of it many times. `correct` spreads the
+//! Other rooms stand beside this line. `tune` and `diagnose` run the middle of it many times. `correct` spreads the
 //! residuals of labelled rows first. [`partition`] cuts the rows into parts when memory does not hold them. `job`
 //! connects the boxes for each subcommand and for Python; `cli` parses, prints and exits.
 //!
@@ -120,8 +120,8 @@
 //! | the symbols of the proofs, and what other authors call them | `docs/glossary.md` |
 //! | every test, and what would break it | `tests/README.md` |
 //!
-//! From `main` to the inner loop is a long way: about 25 functions when `fast` uses the lattice of the plane, about 17 for
-//! `exact`. By file it is short:
+//! From `main` to the inner loop is a long way: some 25 functions when `fast` uses the lattice of the plane, some 20 for
+//! `exact`. By file it is shorter:
 //!
 //! ```text
 //! main.rs → cli/mod.rs → cli/smooth.rs          parse
@@ -131,13 +131,13 @@
 //!     → engine/exact.rs → engine/tile.rs                               all pairs
 //!     → engine/fast/engine.rs → engine/fast/summation.rs, and there
 //!       → direct/sums.rs → direct/leaves.rs                            direct sums
-//!       → laid.rs → lattice/windowed.rs → lattice/transfer.rs → lattice/taps.rs     the lattice
+//!       → laid.rs → lattice/windowed.rs → lattice/taps.rs                         the lattice
 //!         → kernel.rs                           the Gaussian of sixteen pairs, in each inner loop
 //! ```
 //!
 //! # Promises
 //!
-//! - The numerical error of every row is at most `tolerance · R`: its distance from the average over all pairs, R being the
+//! - The numerical error of every row is at most `tolerance · R`: its difference from the average over all pairs, R being the
 //!   range of the source values. [`Smoothed::error_bound`] is the bound that was reached, computed from the sums themselves
 //!   ([`method`] has the derivation). It says nothing about how far a value is from the truth.
 //! - The bits do not depend on the number of threads: every sum has one owner and one order.

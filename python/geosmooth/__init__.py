@@ -1,4 +1,4 @@
-"""Better predictions by smoothing them over space, with a proven error on every row.
+"""Smooths predictions over space, with a proven bound on the numerical error of every row.
 
 >>> import geosmooth
 >>> tuned = geosmooth.tune(validation, train, label="price", prediction="model")  # doctest: +SKIP

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "NOTHING_HELPS",
     "THE_SAME_EACH_TIME",
     "Census",
     "Checksums",
@@ -22,6 +23,7 @@ __all__ = [
     "group_keys",
     "kernel_average",
     "kernel_sums",
+    "lat_lon_names",
     "methods",
     "parameters_text",
     "smooth",
@@ -29,6 +31,7 @@ __all__ = [
     "weights",
 ]
 
+NOTHING_HELPS: str
 THE_SAME_EACH_TIME: str
 __version__: str
 
@@ -132,6 +135,7 @@ class Partition:
     def unpickled(cls, bytes: bytes) -> Partition: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
+def lat_lon_names(columns: list[str]) -> tuple[str, str] | None: ...
 def bytes_of(text: str) -> int: ...
 def group_keys(column: Any) -> Any: ...
 def axis(name: str, column: Any) -> NDArray[np.float64]: ...

@@ -16,9 +16,9 @@ mod errors;
 mod objects;
 mod options;
 mod partition;
+mod pickle;
 mod rows;
 mod tile_group;
-mod travel;
 
 use pyo3::prelude::*;
 
@@ -34,7 +34,7 @@ mod _core {
     #[pymodule_export]
     use super::columns::{axis, group_keys};
     #[pymodule_export]
-    use super::partition::{Census, Partition, bytes_of, check_kinds};
+    use super::partition::{Census, Partition, bytes_of, check_kinds, lat_lon_names};
     #[pymodule_export]
     use super::rows::Checksums;
     #[pymodule_export]
@@ -49,6 +49,7 @@ mod _core {
             std::panic::set_hook(Box::new(|_| {}));
         }
         module.add("THE_SAME_EACH_TIME", super::rows::THE_SAME_EACH_TIME)?;
+        module.add("NOTHING_HELPS", geosmooth::tune::Warning::NothingHelps.to_string())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -1,5 +1,6 @@
 //! Rows on many machines: counted, cut into tiles, smoothed tile by tile. Each step is a call on arrays.
 
+use geosmooth::io;
 use geosmooth::job::{self, in_threads};
 use geosmooth::partition::{self, Capacity, SmoothingProblem};
 use geosmooth::{Error, Metric, Sigma, SmoothedTile, Smoother};
@@ -7,9 +8,9 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
-use crate::rows::{Checksums, Held, Rows, parsed, raised, role, told};
+use crate::pickle::{Pickle, pickled, unpickled};
+use crate::rows::{Checksums, OwnedRows, Rows, parsed, raised, result_dict, role};
 use crate::tile_group::TileGroup;
-use crate::travel::{PickledBytes, packed, unpacked};
 
 /// Rows counted in cubes of space.
 #[pyclass(module = "geosmooth._core")]
@@ -30,8 +31,8 @@ impl Census {
     }
 
     fn add(&mut self, py: Python<'_>, rows: Rows<'_>, labelled: bool) -> PyResult<()> {
-        let (held, census) = (rows.held(self.0.sigma())?, &mut self.0);
-        let count = || census.add(role(labelled), &held.sources()?);
+        let (owned, census) = (rows.owned(self.0.sigma())?, &mut self.0);
+        let count = || census.add(role(labelled), &owned.sources()?);
         py.detach(|| in_threads(Some(1), count)).map_err(raised)
     }
 
@@ -59,11 +60,11 @@ impl Census {
 
     #[classmethod]
     fn unpickled(_: &Bound<'_, PyType>, bytes: &[u8]) -> PyResult<Self> {
-        unpacked(bytes).map(Self)
+        unpickled(bytes).map(Self)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickledBytes<'py>> {
-        Ok((py.get_type::<Self>().getattr("unpickled")?, (packed(py, &self.0)?,)))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
+        pickled::<Self>(py, &self.0)
     }
 }
 
@@ -191,24 +192,24 @@ impl Partition {
         rows: (Rows<'py>, Rows<'py>, Rows<'py>),
     ) -> PyResult<Bound<'py, PyDict>> {
         let (sigma, (home, guests, labelled)) = (self.0.sigma(), rows);
-        let rows = [home.held(sigma)?, guests.held(sigma)?, labelled.held(sigma)?];
+        let rows = [home.owned(sigma)?, guests.owned(sigma)?, labelled.owned(sigma)?];
         let smooth = || self.smoothed(&settings, tile, &rows);
         let smoothed = py.detach(|| in_threads(Some(settings.threads), smooth)).map_err(raised)?;
-        told(py, smoothed)
+        result_dict(py, smoothed)
     }
 
     #[classmethod]
     fn unpickled(_: &Bound<'_, PyType>, bytes: &[u8]) -> PyResult<Self> {
-        unpacked(bytes).map(Self)
+        unpickled(bytes).map(Self)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickledBytes<'py>> {
-        Ok((py.get_type::<Self>().getattr("unpickled")?, (packed(py, &self.0)?,)))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
+        pickled::<Self>(py, &self.0)
     }
 }
 
 impl Partition {
-    fn smoothed(&self, settings: &TileSettings, tile: usize, rows: &[Held; 3]) -> Result<SmoothedTile, Error> {
+    fn smoothed(&self, settings: &TileSettings, tile: usize, rows: &[OwnedRows; 3]) -> Result<SmoothedTile, Error> {
         let [home, guests, labelled] = rows;
         let rows = [home.sources()?, guests.sources()?, labelled.sources()?];
         self.0.smooth_tile(tile, &settings.smoother(self.0.sigma())?, &rows)
@@ -226,4 +227,12 @@ pub(crate) fn check_kinds(sigmas: Vec<String>) -> PyResult<()> {
 #[pyfunction]
 pub(crate) fn bytes_of(text: &str) -> PyResult<u64> {
     job::bytes_of("memory", text).map_err(raised)
+}
+
+/// The columns that look like latitude and longitude, if there are such.
+#[pyfunction]
+pub(crate) fn lat_lon_names(columns: Vec<String>) -> Option<(String, String)> {
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let (latitude, longitude) = io::lat_lon_names(&columns)?;
+    Some((latitude.to_owned(), longitude.to_owned()))
 }

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
 use crate::errors::exception;
-use crate::travel::{PickledBytes, packed, unpacked};
+use crate::pickle::{Pickle, pickled, unpickled};
 
 /// Rows as columns: their coordinates, perhaps a number of their group and a key that means the same everywhere, and values.
 #[derive(FromPyObject)]
@@ -41,21 +41,21 @@ impl Rows<'_> {
     }
 
     /// Out of Python's hands.
-    pub(crate) fn held(&self, sigma: Sigma) -> PyResult<Held> {
+    pub(crate) fn owned(&self, sigma: Sigma) -> PyResult<OwnedRows> {
         let columns = self.values.iter().map(|column| column.as_array().to_vec()).collect();
         let keys = self.keys.as_ref().map(|keys| keys.as_array().to_vec());
-        Ok(Held { places: self.places(sigma).map_err(raised)?, columns, keys })
+        Ok(OwnedRows { places: self.places(sigma).map_err(raised)?, columns, keys })
     }
 }
 
 /// Rows that were taken over from Python.
-pub(crate) struct Held {
+pub(crate) struct OwnedRows {
     places: Places,
     columns: Vec<Vec<f64>>,
     keys: Option<Vec<u64>>,
 }
 
-impl Held {
+impl OwnedRows {
     pub(crate) fn sources(&self) -> Result<SourceRows<'_>, Error> {
         let columns: Vec<&[f64]> = self.columns.iter().map(Vec::as_slice).collect();
         let rows = SourceRows::new(&self.places, &columns);
@@ -82,9 +82,10 @@ impl Checksums {
 
     fn add(&mut self, py: Python<'_>, rows: Rows<'_>, labelled: bool) -> PyResult<()> {
         // Hashes are of coordinates as they stand, whatever they mean.
-        let held = rows.held(Sigma::index(1.0).map_err(raised)?)?;
+        let owned = rows.owned(Sigma::index(1.0).map_err(raised)?)?;
         let seen = &mut self.seen;
-        py.detach(|| in_threads(Some(1), || held.sources().map(|rows| seen.add(role(labelled), &rows)))).map_err(raised)
+        let add = || owned.sources().map(|rows| seen.add(role(labelled), &rows));
+        py.detach(|| in_threads(Some(1), add)).map_err(raised)
     }
 
     fn join(&mut self, other: &Self) {
@@ -109,11 +110,11 @@ impl Checksums {
 
     #[classmethod]
     fn unpickled(_: &Bound<'_, PyType>, bytes: &[u8]) -> PyResult<Self> {
-        Ok(Self { seen: unpacked(bytes)? })
+        Ok(Self { seen: unpickled(bytes)? })
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickledBytes<'py>> {
-        Ok((py.get_type::<Self>().getattr("unpickled")?, (packed(py, &self.seen)?,)))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
+        pickled::<Self>(py, &self.seen)
     }
 }
 
@@ -145,7 +146,7 @@ pub(crate) fn parsed(sigma: &str) -> PyResult<Sigma> {
 }
 
 /// The columns of a smoothed tile by name.
-pub(crate) fn told(py: Python<'_>, smoothed: SmoothedTile) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn result_dict(py: Python<'_>, smoothed: SmoothedTile) -> PyResult<Bound<'_, PyDict>> {
     let result = PyDict::new(py);
     let (values, bounds): (Vec<_>, Vec<_>) =
         smoothed.columns.into_iter().map(|column| (column.values, column.error_bound)).unzip();

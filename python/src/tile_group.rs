@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
 use crate::partition::{Census, TileSettings};
-use crate::rows::{Checksums, Rows, raised, told};
-use crate::travel::{PickledBytes, packed, unpacked};
+use crate::pickle::{Pickle, pickled, unpickled};
+use crate::rows::{Checksums, Rows, raised, result_dict};
 
 /// Tiles that share their sources.
 #[pyclass(frozen, module = "geosmooth._core")]
@@ -37,11 +37,11 @@ impl TileGroup {
 
     #[classmethod]
     fn unpickled(_: &Bound<'_, PyType>, bytes: &[u8]) -> PyResult<Self> {
-        unpacked(bytes).map(Self)
+        unpickled(bytes).map(Self)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickledBytes<'py>> {
-        Ok((py.get_type::<Self>().getattr("unpickled")?, (packed(py, &self.0)?,)))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
+        pickled::<Self>(py, &self.0)
     }
 }
 
@@ -60,8 +60,8 @@ impl GroupMoments {
     /// Adds rows of a tile, which are at home (0), guests (1) or labelled (2) there.
     fn add(&mut self, py: Python<'_>, group: &TileGroup, tile: u32, role: usize, rows: Rows<'_>) -> PyResult<()> {
         let role = *TileRole::ALL.get(role).ok_or_else(|| PyValueError::new_err("a role is 0, 1 or 2"))?;
-        let (held, moments) = (rows.held(group.0.sigma())?, &mut self.0);
-        let add = || moments.add(&group.0, tile, role, &held.sources()?);
+        let (owned, moments) = (rows.owned(group.0.sigma())?, &mut self.0);
+        let add = || moments.add(&group.0, tile, role, &owned.sources()?);
         py.detach(|| in_threads(Some(1), add)).map_err(raised)
     }
 
@@ -82,11 +82,11 @@ impl GroupMoments {
 
     #[classmethod]
     fn unpickled(_: &Bound<'_, PyType>, bytes: &[u8]) -> PyResult<Self> {
-        unpacked(bytes).map(Self)
+        unpickled(bytes).map(Self)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickledBytes<'py>> {
-        Ok((py.get_type::<Self>().getattr("unpickled")?, (packed(py, &self.0)?,)))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
+        pickled::<Self>(py, &self.0)
     }
 }
 
@@ -103,18 +103,18 @@ impl GroupField {
 
     /// Smooths some of the rows to predict.
     fn smooth<'py>(&self, py: Python<'py>, group: &TileGroup, c: f64, rows: Rows<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let held = rows.held(group.0.sigma())?;
-        let smooth = || self.0.smooth(&group.0, c, &held.sources()?);
+        let owned = rows.owned(group.0.sigma())?;
+        let smooth = || self.0.smooth(&group.0, c, &owned.sources()?);
         let smoothed = py.detach(|| in_threads(Some(1), smooth)).map_err(raised)?;
-        told(py, smoothed)
+        result_dict(py, smoothed)
     }
 
     #[classmethod]
     fn unpickled(_: &Bound<'_, PyType>, bytes: &[u8]) -> PyResult<Self> {
-        unpacked(bytes).map(Self)
+        unpickled(bytes).map(Self)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<PickledBytes<'py>> {
-        Ok((py.get_type::<Self>().getattr("unpickled")?, (packed(py, &self.0)?,)))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickle<'py>> {
+        pickled::<Self>(py, &self.0)
     }
 }

@@ -12,7 +12,7 @@ import pytest
 from cluster import by_id, rows, setting, values
 
 from geosmooth.spark import _jobs, _smooth
-from geosmooth.spark._moments import Wide
+from geosmooth.spark._moments import Moments
 from geosmooth.spark._tiles import Tiles
 
 ASKED = {"label": "price", "prediction": "model", "c": 0.8, "label_weight": 3.0}
@@ -36,7 +36,7 @@ def jobs(monkeypatch):
 @pytest.fixture
 def in_tiles(monkeypatch, jobs):
     """The same where moments are never chosen."""
-    monkeypatch.setattr(_jobs, "laid_out", lambda *given: None)
+    monkeypatch.setattr(_jobs, "group_of_all", lambda *given: None)
     return jobs
 
 
@@ -56,10 +56,10 @@ def spread(test, train):
 
 
 @pytest.mark.parametrize(
-    ("sigma", "way"), [("100m", Tiles), ("20km", Tiles), ("100km", Wide), ("2000km", Tiles), ("5deg", Wide)]
+    ("sigma", "way"), [("100m", Tiles), ("20km", Tiles), ("100km", Moments), ("2000km", Tiles), ("5deg", Moments)]
 )
 def test_small_middle_and_wide_sigma_across_the_date_line(spark, monkeypatch, jobs, sigma, way):
-    monkeypatch.setattr(_jobs, "MULTIPLICATIONS_PER_COPY", 1e9 if way is Wide else 0.0)
+    monkeypatch.setattr(_jobs, "MULTIPLICATIONS_PER_COPY", 1e9 if way is Moments else 0.0)
     test, train = rows(4000, 1), rows(3000, 2)
     frames = [spark.createDataFrame(table).repartition(5) for table in (test, train)]
     smoothed = geosmooth.spark.smooth(*frames, **ASKED, sigma=sigma, certificate=True, memory_per_task="8MiB")
@@ -82,9 +82,9 @@ def test_tiles_are_many_where_memory_is_little(spark, in_tiles):
 
 def test_one_place_with_half_of_all_rows(spark, in_tiles):
     test, train = rows(6000, 5), rows(1000, 6)
-    crowd = np.arange(6000) % 2 == 1
+    inside = np.arange(6000) % 2 == 1
     for name, at in (("lat", 1.5), ("lon", 2.5)):
-        moved = np.where(crowd, at, values(test, name))
+        moved = np.where(inside, at, values(test, name))
         test = test.set_column(test.column_names.index(name), name, pa.array(moved))
     frames = [spark.createDataFrame(table).repartition(7) for table in (test, train)]
     smoothed = geosmooth.spark.smooth(*frames, **ASKED, sigma="1km", memory_per_task="2200KiB")
@@ -147,7 +147,7 @@ def colliding():
     raise AssertionError("no two of ten thousand names share one of 4096 numbers")
 
 
-@pytest.mark.parametrize(("sigma", "way"), [("10km", Tiles), ("2deg", Wide)])
+@pytest.mark.parametrize(("sigma", "way"), [("10km", Tiles), ("2deg", Moments)])
 def test_groups_never_mix_even_where_they_count_as_one(spark, jobs, sigma, way):
     test, train = rows(900, 12), rows(600, 13)
     names = np.array([*colliding(), "a third"])

@@ -15,19 +15,19 @@ from cluster import by_id, rows, values
 from pyspark import cloudpickle
 
 from geosmooth.spark import _jobs, _smooth, _tune
-from geosmooth.spark._moments import Wide
+from geosmooth.spark._moments import Moments
 from geosmooth.spark._tiles import Tiles
 from geosmooth.spark._tree import USUAL_TASKS, tasks
 
 ASKED = {"label": "price", "prediction": "model", "c": 0.8}
-TOLD = "(when they were counted|were counted|none was counted)(.|\n)*hint: rows must be the same each time(.|\n)*DataFrame.persist"
+COMPLAINT = "(when they were counted|were counted|none was counted)(.|\n)*hint: rows must be the same each time(.|\n)*DataFrame.persist"
 
 # Workers cannot import this file.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 WAYS = {
     "tiles": {"sigma": "300m", "memory_per_task": "4MiB"},
-    "crowds": {"sigma": "1km", "memory_per_task": "3MiB"},
+    "tile groups": {"sigma": "1km", "memory_per_task": "3MiB"},
     "moments": {"sigma": "5deg"},
 }
 
@@ -38,12 +38,12 @@ def way(request, monkeypatch):
     if request.param == "moments":
         monkeypatch.setattr(_jobs, "MULTIPLICATIONS_PER_COPY", 1e9)
     else:
-        monkeypatch.setattr(_jobs, "laid_out", lambda *given: None)
+        monkeypatch.setattr(_jobs, "group_of_all", lambda *given: None)
     made, real = [], _smooth.job
     monkeypatch.setattr(_smooth, "job", lambda *given: made.append(real(*given)) or made[-1])
     yield WAYS[request.param]
-    assert all(type(job) is (Wide if request.param == "moments" else Tiles) for job in made)
-    assert request.param != "crowds" or all(job.partition.tile_groups for job in made)
+    assert all(type(job) is (Moments if request.param == "moments" else Tiles) for job in made)
+    assert request.param != "tile groups" or all(job.partition.tile_groups for job in made)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def frames_of(spark, tables, markers, parts=4):
 
 
 def raised(work):
-    with pytest.raises(Exception, match=TOLD) as error:
+    with pytest.raises(Exception, match=COMPLAINT) as error:
         work()
     return error
 
@@ -189,7 +189,7 @@ def test_tuning_on_rows_that_change(spark, tables, monkeypatch, tmp_path, sigma)
         return made
 
     monkeypatch.setattr(_tune, "job", changed)
-    with pytest.raises(ValueError, match=TOLD):
+    with pytest.raises(ValueError, match=COMPLAINT):
         geosmooth.spark.tune(check, train, label="price", prediction="model", sigma_grid=[sigma])
 
 

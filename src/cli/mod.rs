@@ -18,7 +18,7 @@ use clap::{Parser, Subcommand};
 
 use crate::error::Error;
 
-/// Improves predictions by smoothing them over space, with a proven bound on the numerical error of every row.
+/// Smooths predictions over space, with a proven bound on the numerical error of every row.
 #[derive(Debug, Parser)]
 #[command(name = "geosmooth", version, about, long_about = None, after_help = EXAMPLES, max_term_width = 110)]
 struct Cli {
@@ -48,7 +48,7 @@ Examples:
   Check the approximation against all pairs:
     geosmooth compare --train sold.parquet --test unsold.parquet --label price --prediction model --sigma 500m";
 
-/// Parses the arguments, runs the command and gives the exit code: 0 done, 1 the world failed, 2 the request or its
+/// Parses the arguments, runs the command and gives the exit code: 0 done, 1 the environment failed, 2 the request or its
 /// input is wrong. A signal ends the process with 128 and its number: 130 for Ctrl-C.
 #[must_use]
 pub fn main() -> ExitCode {

@@ -28,8 +28,15 @@ impl Bounds {
         Self { low: corner, high: corner }
     }
 
+    /// The square of the least distance between places of two boxes.
     #[inline]
     pub(super) fn squared_distance(&self, other: &Self) -> f64 {
         (0..3).map(|k| (self.low[k] - other.high[k]).max(other.low[k] - self.high[k]).max(0.0).powi(2)).sum()
     }
+}
+
+/// The square of the straight distance.
+#[inline]
+pub(super) fn squared_distance<const K: usize>(a: &[f64; K], b: &[f64; K]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }

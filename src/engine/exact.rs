@@ -10,9 +10,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::bounds::Bounds;
-use super::plan::{Engine, Plan, Progress};
+use super::pieces::pieces;
+use super::plan::{Engine, Plan, Progress, Sums};
 use super::rounding::{rounding_error, too_small};
-use super::sums::Sums;
 use super::tile::{RUN, TargetTile};
 use crate::error::Error;
 use crate::kernel::{Decay, LANES, Lanes, VANISHED, WithDecay, with_decay};
@@ -31,7 +31,7 @@ const A_GROUP: u64 = 12;
 impl Engine for Exact {
     fn plan(&self, scene: Arc<Scene>, _: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
         let Layout { targets, sources, .. } = &*scene.layout;
-        let (tiles, runs) = (pieces(targets, LANES), pieces(sources, RUN));
+        let (tiles, runs) = (count(targets, LANES), count(sources, RUN));
         let need = tiles * size_of::<TargetRun>() as u64
             + runs * size_of::<SourceRun>() as u64
             + sources.groups.len() as u64 * A_GROUP;
@@ -44,7 +44,7 @@ impl Engine for Exact {
 }
 
 /// Number of pieces of this length that the groups are cut into.
-fn pieces(cloud: &Cloud, length: usize) -> u64 {
+fn count(cloud: &Cloud, length: usize) -> u64 {
     cloud.groups.iter().map(|group| group.len().div_ceil(length) as u64).sum()
 }
 
@@ -69,11 +69,11 @@ struct SourceRun {
 impl SourceRuns {
     /// Cuts each group into runs of neighbours.
     fn of(cloud: &Cloud, dimensions: usize) -> Self {
-        let all = Vec::with_capacity(pieces(cloud, RUN) as usize);
+        let all = Vec::with_capacity(count(cloud, RUN) as usize);
         let mut runs = Self { all, ends: Vec::with_capacity(cloud.groups.len()) };
         for group in &cloud.groups {
-            let cut = group.clone().step_by(RUN).map(|start| start..group.end.min(start + RUN));
-            runs.all.extend(cut.map(|places| SourceRun { bounds: Bounds::around(cloud, dimensions, &places), places }));
+            let run = |places| SourceRun { bounds: Bounds::around(cloud, dimensions, &places), places };
+            runs.all.extend(pieces(group, RUN).map(run));
             runs.ends.push(runs.all.len() as u32);
         }
         runs
@@ -103,27 +103,17 @@ impl WithDecay for AllTiles<'_> {
     fn run<D: Decay<A>, const A: usize, const K: usize>(self, decay: D) -> Sums {
         let scene = &self.plan.scene;
         let all: Vec<&[f64]> = std::iter::once(&scene.mass).chain(self.columns).map(Vec::as_slice).collect();
-        let groups = scene.layout.targets.groups.iter().enumerate();
-        let mut tiles = Vec::with_capacity(pieces(&scene.layout.targets, LANES) as usize);
-        for (group, places) in groups {
-            let end = places.end as u32;
-            let starts = (places.start as u32..end).step_by(LANES);
-            tiles.extend(starts.map(|start| TargetRun {
-                group: group as u32,
-                start,
-                end: end.min(start + LANES as u32),
-            }));
-        }
+        let tiles = target_runs(&scene.layout.targets);
         let weights: Vec<f64> = (0..scene.layout.sources.groups.len()).map(|group| scene.group_mass(group)).collect();
         self.progress.start(tiles.len() as u64);
         let mut sums = Sums::zero(scene.layout.targets.len(), self.columns.len());
         for tiles in tiles.chunks(TILES_AT_ONCE) {
             let results: Vec<TileResult> = tiles
                 .par_iter()
-                .map(|targets| self.sum_run(decay, targets, &all, weights[targets.group as usize]))
+                .map(|targets| self.sum_tile(decay, targets, &all, weights[targets.group as usize]))
                 .collect();
             for (targets, result) in tiles.iter().zip(&results) {
-                result.write(targets.start as usize..targets.end as usize, &mut sums);
+                result.write(targets, weights[targets.group as usize], &mut sums);
             }
         }
         sums
@@ -131,8 +121,9 @@ impl WithDecay for AllTiles<'_> {
 }
 
 impl AllTiles<'_> {
-    /// The sums of the targets of one tile; `weight` is that of all sources of its group.
-    fn sum_run<D: Decay<A>, const A: usize>(
+    /// The sums of the targets of one tile; `weight` is that of all sources of its group. Sums that are too small are computed again,
+    /// relative to the nearest source.
+    fn sum_tile<D: Decay<A>, const A: usize>(
         &self,
         decay: D,
         targets: &TargetRun,
@@ -141,9 +132,21 @@ impl AllTiles<'_> {
     ) -> TileResult {
         let runs = self.plan.runs.of_group(targets.group as usize);
         let places: Vec<u32> = (targets.start..targets.end).collect();
-        let result = sum_tile(&mut TargetTile::new(decay, &self.plan.scene, &places), runs, columns, weight);
+        let mut tile = TargetTile::new(decay, &self.plan.scene, &places);
+        let too_small = too_small(weight);
+        let mut sums = tile.sum(runs_in_reach(&tile, runs), columns);
+        if sums[0].iter().any(|&mass| mass < too_small) {
+            let nearest = tile.nearest(runs.iter().map(|run| run.places.clone()));
+            for lane in 0..LANES {
+                // Still infinite where there is no source at all: the sum stays zero.
+                if sums[0][lane] < too_small && nearest[lane].is_finite() {
+                    tile.shift[lane] = nearest[lane].floor();
+                }
+            }
+            sums = tile.sum(runs_in_reach(&tile, runs), columns);
+        }
         self.progress.advance(1);
-        result
+        TileResult { sums, shift: tile.shift }
     }
 }
 
@@ -157,25 +160,14 @@ struct TargetRun {
     end: u32,
 }
 
-fn sum_tile<D: Decay<A>, const A: usize>(
-    tile: &mut TargetTile<D, A>,
-    runs: &[SourceRun],
-    columns: &[&[f64]],
-    weight: f64,
-) -> TileResult {
-    let too_small = too_small(weight);
-    let mut sums = tile.sum(runs_in_reach(tile, runs), columns);
-    if sums[0].iter().any(|&mass| mass < too_small) {
-        let nearest = tile.nearest(runs.iter().map(|run| run.places.clone()));
-        for lane in 0..LANES {
-            // Still infinite where there is no source at all: the sum stays zero.
-            if sums[0][lane] < too_small && nearest[lane].is_finite() {
-                tile.shift[lane] = nearest[lane].floor();
-            }
-        }
-        sums = tile.sum(runs_in_reach(tile, runs), columns);
+/// Cuts each group into such runs.
+fn target_runs(targets: &Cloud) -> Vec<TargetRun> {
+    let mut runs = Vec::with_capacity(count(targets, LANES) as usize);
+    for (group, places) in (0..).zip(&targets.groups) {
+        let run = |places: Range<usize>| TargetRun { group, start: places.start as u32, end: places.end as u32 };
+        runs.extend(pieces(places, LANES).map(run));
     }
-    TileResult { sums, shift: tile.shift, weight }
+    runs
 }
 
 /// Runs whose kernel has not vanished for every lane.
@@ -193,22 +185,16 @@ fn runs_in_reach<D: Decay<A>, const A: usize>(
 struct TileResult {
     sums: Vec<Lanes>,
     shift: Lanes,
-    /// Total weight of the sources.
-    weight: f64,
 }
 
 impl TileResult {
-    fn write(&self, places: Range<usize>, sums: &mut Sums) {
-        for (lane, place) in places.enumerate() {
+    /// `weight` is that of all sources.
+    fn write(&self, targets: &TargetRun, weight: f64, sums: &mut Sums) {
+        for (lane, place) in (targets.start as usize..targets.end as usize).enumerate() {
             let (mass, exponent) = (self.sums[0][lane], -self.shift[lane]);
-            sums.mass[place] = mass;
-            sums.exponent[place] = exponent;
-            if mass > 0.0 {
-                sums.error[place] = mass * rounding_error(RUN, (self.weight / mass).log2() - exponent);
-            }
-            for (values, column) in sums.values.iter_mut().zip(&self.sums[1..]) {
-                values[place] = column[lane];
-            }
+            let rounding = rounding_error(RUN, (weight / mass).log2() - exponent);
+            let error = if mass > 0.0 { mass * rounding } else { 0.0 };
+            sums.write(place, self.sums.iter().map(|column| column[lane]), error, exponent);
         }
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct RowBlock {
     pub(crate) weights: Vec<f64>,
 }
 
-/// Bytes that one entry takes.
+/// Bytes that one entry takes: its column (4) and its weight (8).
 pub(crate) const BYTES_PER_NONZERO: u64 = 12;
 
 /// Terms that are added plainly; sums of these are compensated, so that the rounding error does not grow with the row. Chosen, not

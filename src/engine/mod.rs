@@ -10,8 +10,8 @@
 //!
 //! In: a [`Scene`](crate::scene::Scene) and columns of `w·v`. Out: [`Sums`]. Bound: [`Sums::error`].
 //!
-//! Order of files: `sums`, `plan` (the traits [`Engine`] and [`Plan`]), `kind` and `auto` (names and the automatic choice); shared arithmetic in
-//! `bounds`, `decays`, `rounding`, `tile`; the engines `exact`, `sparse` and `fast`, which do not import each other; `options`, the one place that turns
+//! Order of files: `plan` (the traits [`Engine`] and [`Plan`], and [`Sums`]), `auto` (names and the automatic choice); shared arithmetic in
+//! `bounds`, `decays`, `pieces`, `rounding`, `tile`; the engines `exact`, `sparse` and `fast`, which do not import each other; `options`, the one place that turns
 //! a name into an engine; `rows`, from sums of places to sums of rows.
 
 mod auto;
@@ -19,28 +19,22 @@ mod bounds;
 mod decays;
 mod exact;
 mod fast;
-mod kind;
 mod matrix;
 mod options;
+mod pieces;
 mod plan;
 mod rounding;
 mod rows;
 mod sparse;
-mod sums;
 mod tile;
-mod truncation;
-mod values;
 
-pub use self::auto::{Choice, Counts, choose};
+pub use self::auto::{Choice, Counts, EngineKind, choose};
+pub(crate) use self::decays::kernel_values;
 pub use self::exact::Exact;
 pub use self::fast::Fast;
 pub(crate) use self::fast::{CountedCube, CountedRows, LatticePlan, MOST_PARTS, NodeField, NodeMoments};
-pub use self::kind::EngineKind;
 pub use self::matrix::Matrix;
 pub use self::options::EngineOptions;
-pub use self::plan::{Engine, Plan, Progress};
+pub use self::plan::{Engine, Plan, Progress, Sums};
 pub(crate) use self::rows::RowSums;
-pub use self::sparse::Sparse;
-pub use self::sums::Sums;
-pub use self::truncation::Truncation;
-pub(crate) use self::values::kernel_values;
+pub use self::sparse::{Sparse, Truncation};

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use super::auto::{Choice, Counts, choose};
+use super::auto::{Choice, Counts, EngineKind, choose};
 use super::exact::Exact;
-use super::fast::Fast;
-use super::kind::EngineKind;
+use super::fast::{Fast, usual_need};
 use super::plan::{Engine, Plan, Progress};
-use super::sparse::Sparse;
-use super::truncation::Truncation;
+use super::sparse::{Sparse, Truncation};
 use crate::error::{Error, plain};
 use crate::scene::{RowCounts, Scene};
 use crate::space::Metric;
@@ -110,7 +108,7 @@ impl EngineOptions {
     /// Bytes that a plan over this many rows usually takes, before their places are known.
     pub(crate) fn usual_need(&self, rows: &RowCounts, metric: Metric) -> u64 {
         match self.engine {
-            EngineKind::Fast | EngineKind::Auto => Fast::usual_need(rows, metric),
+            EngineKind::Fast | EngineKind::Auto => usual_need(rows, metric),
             EngineKind::Exact | EngineKind::Sparse => 0,
         }
     }
@@ -129,37 +127,33 @@ impl EngineOptions {
     }
 
     /// The same with the tolerance times `share`, within what 64-bit numbers allow; a cutoff stays as it is.
-    pub(crate) fn with_share(mut self, share: f64) -> Self {
-        if let Truncation::Tolerance(tolerance) = &mut self.truncation {
-            *tolerance = (*tolerance * share).clamp(Self::SMALLEST_TOLERANCE, 1.0);
-        }
-        self
+    pub(crate) fn with_share(self, share: f64) -> Self {
+        self.with_tolerance(|tolerance| (tolerance * share).clamp(Self::SMALLEST_TOLERANCE, 1.0))
     }
 
     /// The same with a tolerance of at least this; a cutoff stays as it is.
-    pub(crate) fn with_tolerance_of_at_least(mut self, least: f64) -> Self {
+    pub(crate) fn with_tolerance_of_at_least(self, least: f64) -> Self {
+        self.with_tolerance(|tolerance| tolerance.max(least))
+    }
+
+    /// The same with at least this accuracy, by all pairs where no approximation can keep it; a cutoff stays as it is.
+    pub(crate) fn as_accurate_as(mut self, needed: f64) -> Self {
+        if needed < Self::SMALLEST_TOLERANCE && !self.has_cutoff() {
+            self.engine = EngineKind::Exact;
+        }
+        self.with_tolerance(|tolerance| tolerance.min(needed).max(Self::SMALLEST_TOLERANCE))
+    }
+
+    fn with_tolerance(mut self, change: impl FnOnce(f64) -> f64) -> Self {
         if let Truncation::Tolerance(tolerance) = &mut self.truncation {
-            *tolerance = tolerance.max(least);
+            *tolerance = change(*tolerance);
         }
         self
     }
 
     /// The same with this engine where the choice was automatic.
     pub(crate) fn prefer(mut self, engine: EngineKind) -> Self {
-        if self.engine == EngineKind::Auto {
-            self.engine = engine;
-        }
-        self
-    }
-
-    /// The same with at least this accuracy, by all pairs where no approximation can keep it; a cutoff stays as it is.
-    pub(crate) fn as_accurate_as(mut self, needed: f64) -> Self {
-        if let Truncation::Tolerance(tolerance) = &mut self.truncation {
-            if needed < Self::SMALLEST_TOLERANCE {
-                self.engine = EngineKind::Exact;
-            }
-            *tolerance = tolerance.min(needed).max(Self::SMALLEST_TOLERANCE);
-        }
+        self.engine = self.engine.if_chosen(engine);
         self
     }
 
@@ -175,7 +169,9 @@ impl EngineOptions {
         };
         let plan = match choice.engine {
             EngineKind::Exact => Exact { memory_limit: self.memory_limit }.plan(scene, progress),
-            EngineKind::Sparse => self.sparse().plan(scene, progress),
+            EngineKind::Sparse => {
+                Sparse { truncation: self.truncation, memory_limit: self.memory_limit }.plan(scene, progress)
+            }
             EngineKind::Fast | EngineKind::Auto => self.fast()?.plan(scene, progress),
         };
         Ok((choice, plan?))
@@ -189,9 +185,5 @@ impl EngineOptions {
                 hint: "leave `cutoff` out, or use `engine sparse`".to_owned(),
             }),
         }
-    }
-
-    fn sparse(&self) -> Sparse {
-        Sparse { truncation: self.truncation, memory_limit: self.memory_limit }
     }
 }

@@ -1,6 +1,6 @@
 //! From the sums of places to the sums of rows: several rows may share a place, and leave-one-out differs between them.
 
-use super::sums::Sums;
+use super::plan::Sums;
 use crate::scene::{Own, Scene};
 
 /// The sums at one target row; the true ones are those here times `2^exponent`.

@@ -37,6 +37,13 @@ const DEGREES: [&str; 4] = ["OGC:CRS84", "OGC:CRS84h", "EPSG:4326", "EPSG:4979"]
 const BYTES_PER_OBJECT: u64 = 768;
 const BYTES_PER_ELEMENT: u64 = 128;
 
+/// The columns among these whose names, in any case, mean latitude and longitude; `None` if there is no such pair.
+#[must_use]
+pub fn lat_lon_names<'a>(columns: &[&'a str]) -> Option<(&'a str, &'a str)> {
+    let find = |wanted: &str| columns.iter().copied().find(|name| name.eq_ignore_ascii_case(wanted));
+    USUAL_NAMES.into_iter().find_map(|(latitude, longitude)| find(latitude).zip(find(longitude)))
+}
+
 impl Input {
     /// Finds and reads the coordinates. Index columns are read relative to the origin that all inputs of a run share.
     ///
@@ -71,10 +78,9 @@ impl Input {
     }
 
     fn usual_names(&self) -> Result<CoordinateColumns, Error> {
-        for (latitude, longitude) in USUAL_NAMES {
-            if let (Some(latitude), Some(longitude)) = (self.find_name(latitude), self.find_name(longitude)) {
-                return self.lat_lon(latitude, longitude);
-            }
+        let names: Vec<&str> = self.schema().fields().iter().map(|field| field.name().as_str()).collect();
+        if let Some((latitude, longitude)) = lat_lon_names(&names) {
+            return self.lat_lon(latitude, longitude);
         }
         Err(Error::File {
             subject: self.name().clone(),
@@ -84,11 +90,6 @@ impl Input {
                 self.listed()
             ),
         })
-    }
-
-    /// The column of this name in any case.
-    fn find_name(&self, wanted: &str) -> Option<&String> {
-        self.schema().fields().iter().map(|field| field.name()).find(|name| name.eq_ignore_ascii_case(wanted))
     }
 
     /// The column of points, given or named by the metadata, and its encoding if the metadata state it. Metadata are the

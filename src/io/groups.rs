@@ -23,13 +23,24 @@ pub struct GroupColumn {
 /// some 30 MB.
 #[derive(Debug, Default)]
 pub struct Groups {
-    /// All keys, one after the other.
-    text: String,
-    /// The end of each key in `text`.
-    ends: Vec<usize>,
+    /// All keys, one after the other. Blocks never grow: while one long text grows, there are two of it, and keys of 100 letters took
+    /// 158 MiB under a limit of 100 (issue 15).
+    blocks: Vec<String>,
+    /// The end of each key.
+    ends: Vec<KeyEnd>,
     numbers: HashTable<u32>,
     hasher: RandomState,
 }
+
+/// Where a key ends: the number of its block, and the position there.
+#[derive(Clone, Copy, Debug)]
+struct KeyEnd {
+    block: u32,
+    at: u32,
+}
+
+/// Bytes of a block of keys. Chosen, not measured.
+const BLOCK: usize = 1 << 20;
 
 impl Input {
     /// Reads a column of group keys.
@@ -77,12 +88,33 @@ impl Groups {
 
     /// Memory that the keys take.
     pub(crate) fn bytes(&self) -> u64 {
-        (self.text.capacity() + self.ends.capacity() * size_of::<usize>() + self.numbers.allocation_size()) as u64
+        let text: usize = self.blocks.iter().map(String::capacity).sum();
+        (text + self.ends.capacity() * size_of::<KeyEnd>() + self.numbers.allocation_size()) as u64
     }
 
     fn key(&self, number: usize) -> &str {
-        let start = if number == 0 { 0 } else { self.ends[number - 1] };
-        &self.text[start..self.ends[number]]
+        let end = self.ends[number];
+        let before = number.checked_sub(1).map(|before| self.ends[before]).filter(|before| before.block == end.block);
+        &self.blocks[end.block as usize][before.map_or(0, |before| before.at as usize)..end.at as usize]
+    }
+
+    /// Stores the text of the next key.
+    fn push(&mut self, key: &str) {
+        match self.blocks.last_mut() {
+            Some(block) if block.capacity() - block.len() >= key.len() => block.push_str(key),
+            _ => {
+                let mut block = String::with_capacity(key.len().max(self.bytes_of_next_block()));
+                block.push_str(key);
+                self.blocks.push(block);
+            }
+        }
+        let at = self.blocks.last().map_or(0, String::len) as u32;
+        self.ends.push(KeyEnd { block: (self.blocks.len() - 1) as u32, at });
+    }
+
+    /// As many bytes as there are already, so that few keys take little.
+    fn bytes_of_next_block(&self) -> usize {
+        self.blocks.iter().map(String::len).sum::<usize>().clamp(64, BLOCK)
     }
 
     /// The number of a key; a new key gets the next number.
@@ -91,8 +123,7 @@ impl Groups {
             return number;
         }
         let number = self.ends.len() as u32;
-        self.text.push_str(key);
-        self.ends.push(self.text.len());
+        self.push(key);
         // Taken out while the table hashes the keys, which it must look up here.
         let mut numbers = std::mem::take(&mut self.numbers);
         numbers.insert_unique(self.hash(number), number, |number| self.hash(*number));
@@ -119,5 +150,24 @@ mod tests {
         assert_eq!((groups.find("market-77"), groups.find("market")), (Some(77), None));
         assert_eq!((groups.keys().len(), groups.keys()[99_999]), (100_000, "market-99999"));
         assert!((20..60).contains(&(groups.bytes() / 100_000)), "{}", groups.bytes());
+    }
+
+    /// Issue 15, point 4.
+    #[test]
+    fn long_keys_take_hardly_more_than_their_text() {
+        let mut groups = Groups::default();
+        let key = |i: usize| format!("{i:0width$}", width = 6 + i % 500);
+        let longest = "x".repeat(3 * BLOCK);
+        for i in 0..30_000 {
+            assert_eq!(groups.number(&key(i)), i as u32);
+        }
+        assert_eq!(
+            [groups.number(&longest), groups.number("a"), groups.number(&key(29_999))],
+            [30_000, 30_001, 29_999]
+        );
+        assert!(groups.keys().iter().take(30_000).enumerate().all(|(i, found)| *found == key(i)));
+        assert_eq!(groups.keys()[30_000..], [longest.as_str(), "a"]);
+        let text: usize = groups.keys().iter().map(|key| key.len()).sum();
+        assert!(groups.bytes() < (text + 3 * BLOCK) as u64, "{} for {text}", groups.bytes());
     }
 }

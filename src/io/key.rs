@@ -34,9 +34,9 @@ pub fn as_keys(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         DataType::Decimal256(_, scale) => decimals(array.as_primitive::<Decimal256Type>(), *scale),
         // The time zone is only a display setting: the value counts from the epoch in UTC.
         DataType::Timestamp(unit, Some(_)) => return as_keys(&strict_cast(array, &DataType::Timestamp(*unit, None))?),
+        DataType::Date64 => times(array)?.iter().map(|text| text.map(date)).collect(),
         DataType::Timestamp(..)
         | DataType::Date32
-        | DataType::Date64
         | DataType::Time32(_)
         | DataType::Time64(_)
         | DataType::Duration(_) => times(array)?,
@@ -112,6 +112,11 @@ fn times(array: &ArrayRef) -> Result<StringArray, ArrowError> {
     Ok(keys.collect())
 }
 
+/// The text of a date that counts milliseconds: that of the same date in days.
+fn date(text: &str) -> &str {
+    text.strip_suffix("T00:00:00").unwrap_or(text)
+}
+
 /// Dates, times and durations as integers in the unit of their type.
 fn counts(array: &ArrayRef) -> Result<PrimitiveArray<Int64Type>, ArrowError> {
     let array = match array.data_type() {
@@ -163,9 +168,9 @@ fn hexadecimal(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use arrow::array::{
-        BinaryArray, BooleanArray, Date32Array, Decimal128Array, Decimal256Array, DictionaryArray, DurationSecondArray,
-        Int32Array, Int64Array, LargeStringArray, StringViewArray, TimestampMillisecondArray, TimestampNanosecondArray,
-        TimestampSecondArray, UInt64Array,
+        BinaryArray, BooleanArray, Date32Array, Date64Array, Decimal128Array, Decimal256Array, DictionaryArray,
+        DurationSecondArray, Int32Array, Int64Array, LargeStringArray, StringViewArray, TimestampMillisecondArray,
+        TimestampNanosecondArray, TimestampSecondArray, UInt64Array,
     };
     use arrow::datatypes::i256;
 
@@ -238,6 +243,7 @@ mod tests {
         assert_eq!(keys(apart), ["1970-01-01T00:00:00", "1970-01-01T00:00:00.001", "1970-01-01T00:00:00.001000001"]);
         assert_eq!(keys(TimestampSecondArray::from(vec![i64::MAX])), ["9223372036854775807 seconds"]);
         assert_eq!(keys(Date32Array::from(vec![-1, i32::MAX])), ["1969-12-31", "2147483647 days"]);
+        assert_eq!(keys(Date64Array::from(vec![-86_400_000, 1])), ["1969-12-31", "1970-01-01T00:00:00.001"]);
         assert_eq!(
             keys(DurationSecondArray::from(vec![-61, i64::MAX])),
             ["-61 seconds", "9223372036854775807 seconds"]

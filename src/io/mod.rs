@@ -24,7 +24,7 @@ mod temporary;
 
 pub use budget::Budget;
 pub(crate) use file::read_small_text;
-pub use geometry::CoordinateRequest;
+pub use geometry::{CoordinateRequest, lat_lon_names};
 pub use groups::{GroupColumn, Groups};
 pub use input::{ArrowTable, Input};
 pub(crate) use json::parse_json;

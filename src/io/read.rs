@@ -1,9 +1,10 @@
 //! Reads columns of files or tables in parallel. Every numeric type becomes `f64`.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, RecordBatch};
-use arrow::datatypes::{DataType, Float64Type};
+use arrow::datatypes::{DataType, FieldRef, Fields, Float64Type};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowSelection, RowSelector};
 use parquet::arrow::{FieldLevels, ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::errors::ParquetError;
@@ -202,7 +203,8 @@ impl<'a> Projection<'a> {
         let leaves = (0..schema.num_columns()).filter(|&leaf| is_wanted(schema, leaf, roots, members));
         let leaves: Vec<usize> = leaves.collect();
         let mask = ProjectionMask::leaves(schema, leaves.iter().copied());
-        let levels = parquet_to_arrow_field_levels(schema, mask, Some(file.metadata.schema().fields()))?;
+        let fields = file.metadata.schema().fields().iter().map(readable).collect::<Fields>();
+        let levels = parquet_to_arrow_field_levels(schema, mask, Some(&fields))?;
         let mut in_file: Vec<usize> = roots.to_vec();
         in_file.sort_unstable();
         in_file.dedup();
@@ -237,6 +239,21 @@ impl<'a> Projection<'a> {
         }
         Ok(DecodedPart { arrays, taken: Some(taken) })
     }
+}
+
+/// The field as the Parquet crate can read it. It reads dictionaries of text and bytes of any length; those of decimals, booleans,
+/// half floats and bytes of a fixed length it refuses. Dictionaries of any other values are therefore read as their values.
+fn readable(field: &FieldRef) -> FieldRef {
+    match field.data_type() {
+        DataType::Dictionary(_, values) if !is_text_or_bytes(values) => {
+            Arc::new(field.as_ref().clone().with_data_type(values.as_ref().clone()))
+        }
+        _ => Arc::clone(field),
+    }
+}
+
+fn is_text_or_bytes(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary)
 }
 
 /// Whether a leaf belongs to one of the columns, and to one of the members if any are listed.

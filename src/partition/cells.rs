@@ -1,20 +1,27 @@
-//! What lattices are laid out for: cells with rows in them, and which of those rows are read.
+//! What lattices are planned from: cells with rows in them, and which of those rows are read.
 
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 
-use super::cell::{Cell, Count, sigma_on_axes};
+use super::cell::{Cell, sigma_on_axes};
 use super::census::Census;
+use super::checksum::Checksums;
 use super::cut::TileDraft;
-use crate::engine::CountedCube;
+use crate::engine::{CountedCube, CountedRows, LatticePlan};
 use crate::space::{Metric, Sigma};
 
-/// Cells with the number of their rows, and whether the rows to predict in them are read off the lattices.
-pub(super) struct CountedCells {
-    pub(super) sigma: Sigma,
-    pub(super) metric: Metric,
-    /// Side of the cubes, in the unit of the axes.
-    side: f64,
-    cells: Vec<(Cell, Count, bool)>,
+/// Cells with their rows, and whether the rows to predict in them are read off the lattices.
+pub(super) struct CountedCells<'a> {
+    pub(super) census: &'a Census,
+    cells: Vec<(Cell, Checksums, bool)>,
+}
+
+/// A lattice that is accurate enough for every row, and what it takes for all columns.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct GroupLattice {
+    pub(super) plan: LatticePlan,
+    pub(super) bytes: u64,
+    pub(super) multiplications: f64,
 }
 
 /// On the sphere the engine places cubes by their centres, so they must not be wider than blocks of nodes, which are four σ wide at least.
@@ -26,49 +33,69 @@ const BYTES_OF_A_CUBE: u64 = 512;
 /// Far more than roundings put a row off the unit sphere.
 const OFF_THE_SPHERE: f64 = 1e-9;
 
-impl CountedCells {
+impl<'a> CountedCells<'a> {
     /// All rows of a census.
-    pub(super) fn all(census: &Census) -> Self {
-        let cells = census.cells().into_iter().map(|(cell, count)| (cell, count, count.to_predict > 0)).collect();
-        Self { sigma: census.sigma(), metric: census.metric(), side: census.side(), cells }
+    pub(super) fn all(census: &'a Census) -> Self {
+        let cells = census.cells().into_iter().map(|(cell, rows)| (cell, rows, rows.to_predict() > 0));
+        Self { census, cells: cells.collect() }
     }
 
     /// The rows near a tile, of which those at home are read.
-    pub(super) fn near(census: &Census, cells: &[(Cell, Count)], draft: &TileDraft) -> Self {
-        let homes: FxHashSet<u32> = draft.homes.iter().copied().collect();
-        let near = draft.near.iter().map(|near| {
-            let (cell, count) = cells[*near as usize];
-            (cell, count, homes.contains(near))
-        });
-        Self { sigma: census.sigma(), metric: census.metric(), side: census.side(), cells: near.collect() }
+    pub(super) fn near(census: &'a Census, cells: &[(Cell, Checksums)], draft: &TileDraft) -> Self {
+        let near = draft.cells().map(|(at, is_home)| (cells[at].0, cells[at].1, is_home));
+        Self { census, cells: near.collect() }
     }
 
     /// All rows.
-    pub(super) fn count(&self) -> Count {
-        self.cells.iter().map(|(_, count, _)| *count).sum()
+    pub(super) fn rows(&self) -> Checksums {
+        self.cells.iter().map(|(_, rows, _)| rows).collect()
     }
 
-    /// Rows that are read.
-    pub(super) fn read(&self) -> u64 {
-        self.cells.iter().filter(|(_, _, read)| *read).map(|(_, count, _)| count.to_predict).sum()
+    /// The lattice for one σ and label weight, with so many columns, of which the mass is one. `None` if none certifies all rows that are read within so many bytes.
+    pub(super) fn lattice(
+        &self,
+        sigma: Sigma,
+        label_weight: f64,
+        tolerance: f64,
+        columns: usize,
+        limit: u64,
+    ) -> Option<GroupLattice> {
+        let (metric, rows, groups) = (self.census.metric(), self.rows(), self.groups());
+        let sigma = sigma_on_axes(sigma, metric);
+        let (cubes, side) = self.cubes(sigma, label_weight, limit)?;
+        let counted = CountedRows {
+            metric,
+            sigma,
+            tolerance,
+            weight: rows.weight(label_weight),
+            rows: rows.rows(),
+            cubes: &cubes,
+            side,
+            groups,
+        };
+        let plan = LatticePlan::new(&counted)?;
+        // Groups have lattices of their own, which may be as large as one for all of them.
+        let copies = (columns * groups) as u64;
+        let cost = plan.cost(&counted, limit / copies)?;
+        let read: u64 = self.cells.iter().filter(|(.., read)| *read).map(|(_, rows, _)| rows.to_predict()).sum();
+        let multiplications = columns as f64 * (cost.row * (rows.rows() + read) as f64 + cost.nodes);
+        Some(GroupLattice { plan, bytes: cost.bytes * copies, multiplications })
     }
 
     /// Groups that cells tell apart; one if there is no row.
-    pub(super) fn groups(&self) -> usize {
+    fn groups(&self) -> usize {
         self.cells.iter().map(|(cell, ..)| cell.group).collect::<FxHashSet<i64>>().len().max(1)
     }
 
     /// The cubes of all groups and their side, small enough beside σ; none if they are too many, or take more bytes than this.
-    pub(super) fn cubes(&self, sigma: Sigma, label_weight: f64, limit: u64) -> Option<(Vec<CountedCube>, f64)> {
-        let cube = |(cell, count, read): &(Cell, Count, bool)| CountedCube {
-            at: cell.cube,
-            targets: *read,
-            weight: count.weight(label_weight),
-        };
-        let widest = WIDEST_IN_SIGMA * sigma_on_axes(sigma, self.metric);
+    fn cubes(&self, sigma: f64, label_weight: f64, limit: u64) -> Option<(Vec<CountedCube>, f64)> {
         let most = MOST_CUBES.min(usize::try_from(limit / BYTES_OF_A_CUBE).unwrap_or(MOST_CUBES));
-        let (mut cubes, mut side) = (merged(self.cells.iter().map(cube).collect()), self.side);
-        while self.metric == Metric::Sphere && side > widest {
+        let cubes = self.cells.iter().map(|(cell, rows, targets)| {
+            let weight = rows.weight(label_weight);
+            CountedCube { at: cell.cube, targets: *targets, weight }
+        });
+        let (mut cubes, mut side) = (merged(cubes.collect()), self.census.grid.side());
+        while self.census.metric() == Metric::Sphere && side > WIDEST_IN_SIGMA * sigma {
             side *= 0.5;
             cubes =
                 cubes.iter().flat_map(eighths).filter(|cube| is_on_the_sphere(&cube.at, side)).take(most + 1).collect();
@@ -130,8 +157,8 @@ mod tests {
         let mut wide = Census::new(sigma, Metric::Sphere, 30);
         wide.add(Role::ToPredict, &SourceRows::new(&places, &[])).unwrap();
         let width = 100_000.0 / 6_371_008.8;
-        let (cubes, side) = CountedCells::all(&wide).cubes(sigma, 1.0, u64::MAX).unwrap();
-        assert!(side <= 4.0 * width && wide.side() > 8.0 * width);
+        let (cubes, side) = CountedCells::all(&wide).cubes(width, 1.0, u64::MAX).unwrap();
+        assert!(side <= 4.0 * width && wide.grid.side() > 8.0 * width);
         let known: FxHashSet<[i64; 3]> = cubes.iter().map(|cube| cube.at).collect();
         assert_eq!(known.len(), cubes.len());
         let grid = CellGrid { metric: Metric::Sphere, level: side.log2() as i32, classes: 1 };

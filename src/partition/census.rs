@@ -1,12 +1,10 @@
 //! The census: how many rows there are where.
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::cell::{Cell, CellGrid, Count, sigma_on_axes, tasks};
+use super::cell::{Cell, CellGrid, ROWS_OF_A_TASK, sigma_on_axes};
 use super::checksum::{Checksum, Checksums};
 use super::role::Role;
 use super::rows::SourceRows;
@@ -31,7 +29,7 @@ const WIDEST_ON_THE_SPHERE: i32 = -4;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Census {
     sigma: Sigma,
-    grid: CellGrid,
+    pub(super) grid: CellGrid,
     cells: FxHashMap<Cell, Checksums>,
     most: usize,
 }
@@ -55,18 +53,22 @@ impl Census {
     /// # Errors
     /// If σ does not fit the places, or they have another number of axes.
     pub fn add(&mut self, role: Role, rows: &SourceRows) -> Result<(), Error> {
-        let (places, metric) = (rows.places(), self.metric());
+        let (places, metric) = (rows.places, self.metric());
         if places.metric(self.sigma)? != metric {
             let (found, expected) = (places.axes().len(), metric.axes());
             return Err(Error::Length { what: "the axes of a place", found, expected });
         }
         let farthest = farthest(places, metric);
-        while farthest / self.side() > FARTHEST {
+        while farthest / self.grid.side() > FARTHEST {
             self.coarsen();
         }
-        let counts: Vec<FxHashMap<Cell, Checksum>> =
-            tasks(rows.len()).into_par_iter().map(|range| counted(&self.grid, rows, range)).collect();
-        for (cell, rows) in counts.into_iter().flatten() {
+        let cells = self.grid.cells(places);
+        let cells = cells.par_iter().enumerate().with_min_len(ROWS_OF_A_TASK);
+        let counts = cells.fold(FxHashMap::default, |mut counts: FxHashMap<Cell, Checksum>, (row, cell)| {
+            counts.entry(*cell).or_default().add(rows.hash(row));
+            counts
+        });
+        for (cell, rows) in counts.collect::<Vec<_>>().into_iter().flatten() {
             self.cells.entry(cell).or_default().join(Checksums::only(role, rows));
         }
         self.fit();
@@ -110,23 +112,14 @@ impl Census {
     /// Rows to predict and labelled rows, in all.
     #[must_use]
     pub fn rows(&self) -> (u64, u64) {
-        let Count { to_predict, labelled } = self.count();
+        let [to_predict, labelled] = Role::ALL.map(|role| self.checksums().of(role).rows());
         (to_predict, labelled)
-    }
-
-    pub(super) fn count(&self) -> Count {
-        count_of(&self.checksums())
     }
 
     /// Checksums of all rows.
     #[must_use]
     pub fn checksums(&self) -> Checksums {
         self.cells.values().collect()
-    }
-
-    /// Those of the rows of some cells.
-    pub(super) fn checksums_in(&self, cells: impl Iterator<Item = Cell>) -> Checksums {
-        cells.filter_map(|cell| self.cells.get(&cell)).collect()
     }
 
     /// Cells with rows in them: about as many as the space with rows has squares or cubes of side σ, as far as they are allowed.
@@ -147,25 +140,12 @@ impl Census {
         self.grid.metric
     }
 
-    /// Side of the cubes, in the unit of the axes.
-    pub(super) fn side(&self) -> f64 {
-        self.grid.side()
-    }
-
-    pub(super) fn grid(&self) -> CellGrid {
-        self.grid
-    }
-
-    /// The cells in a fixed order.
-    pub(super) fn cells(&self) -> Vec<(Cell, Count)> {
-        let mut cells: Vec<(Cell, Count)> = self.cells.iter().map(|(cell, rows)| (*cell, count_of(rows))).collect();
+    /// The cells with their rows, in a fixed order.
+    pub(super) fn cells(&self) -> Vec<(Cell, Checksums)> {
+        let mut cells: Vec<(Cell, Checksums)> = self.cells.iter().map(|(cell, rows)| (*cell, *rows)).collect();
         cells.sort_unstable_by_key(|(cell, _)| *cell);
         cells
     }
-}
-
-fn count_of(rows: &Checksums) -> Count {
-    Count { to_predict: rows.of(Role::ToPredict).rows(), labelled: rows.of(Role::Labelled).rows() }
 }
 
 /// The largest coordinate.
@@ -174,15 +154,6 @@ fn farthest(places: &Places, metric: Metric) -> f64 {
         Metric::Sphere => 1.0,
         Metric::Plane(_) => places.axes().iter().flatten().fold(0.0, |most: f64, x| most.max(x.abs())),
     }
-}
-
-/// Consecutive rows, counted.
-fn counted(grid: &CellGrid, rows: &SourceRows, range: Range<usize>) -> FxHashMap<Cell, Checksum> {
-    let mut counts: FxHashMap<Cell, Checksum> = FxHashMap::default();
-    for (row, cell) in range.clone().zip(grid.cells_of(rows.places(), range)) {
-        counts.entry(cell).or_default().add(rows.hash(row));
-    }
-    counts
 }
 
 #[cfg(test)]
@@ -242,7 +213,8 @@ mod tests {
         let places = Places::index(vec![vec![0.0, 1e15, -1e15]]).unwrap();
         far.add(Role::ToPredict, &SourceRows::new(&places, &[])).unwrap();
         assert_eq!(far.cells().len(), 3);
-        assert!(far.side() > 100.0 && far.side() < 4000.0, "{}", far.side());
+        let side = far.grid.side();
+        assert!(side > 100.0 && side < 4000.0, "{side}");
     }
 
     #[test]

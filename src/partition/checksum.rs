@@ -39,7 +39,7 @@ impl Checksum {
     }
 }
 
-/// Checksums of rows to predict and of labelled rows.
+/// Checksums of rows to predict and of labelled rows, and so the number of each.
 ///
 /// # Examples
 /// ```
@@ -58,18 +58,14 @@ impl Checksum {
 /// # Ok::<(), geosmooth::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checksums {
-    to_predict: Checksum,
-    labelled: Checksum,
-}
+pub struct Checksums([Checksum; 2]);
 
 impl Checksums {
     /// Those of rows of one role, and of none of the other.
     pub(super) fn only(role: Role, rows: Checksum) -> Self {
-        match role {
-            Role::ToPredict => Self { to_predict: rows, ..Self::default() },
-            Role::Labelled => Self { labelled: rows, ..Self::default() },
-        }
+        let mut all = Self::default();
+        all.0[role as usize] = rows;
+        all
     }
 
     /// Adds rows.
@@ -79,23 +75,33 @@ impl Checksums {
 
     /// Adds the rows of others.
     pub fn join(&mut self, other: Self) {
-        self.to_predict.join(other.to_predict);
-        self.labelled.join(other.labelled);
+        self.0.iter_mut().zip(other.0).for_each(|(rows, more)| rows.join(more));
     }
 
     /// That of one role.
     #[must_use]
     pub fn of(&self, role: Role) -> Checksum {
-        match role {
-            Role::ToPredict => self.to_predict,
-            Role::Labelled => self.labelled,
-        }
+        self.0[role as usize]
+    }
+
+    /// Rows of both roles.
+    pub(super) fn rows(self) -> u64 {
+        self.0.iter().map(|checksum| checksum.rows).sum()
+    }
+
+    pub(super) fn to_predict(self) -> u64 {
+        self.of(Role::ToPredict).rows
+    }
+
+    /// What the rows weigh, with this weight for a label.
+    pub(super) fn weight(self, label_weight: f64) -> f64 {
+        self.to_predict() as f64 + label_weight * self.of(Role::Labelled).rows as f64
     }
 
     /// What takes part with this label weight: labels of weight zero are not read.
     #[must_use]
     pub fn with_label_weight(self, weight: f64) -> Self {
-        if weight > 0.0 { self } else { Self::only(Role::ToPredict, self.to_predict) }
+        if weight > 0.0 { self } else { Self::only(Role::ToPredict, self.of(Role::ToPredict)) }
     }
 
     /// Checks that these are the rows that were counted.
@@ -125,10 +131,9 @@ impl Checksums {
 
 impl<'a> FromIterator<&'a Checksums> for Checksums {
     fn from_iter<I: IntoIterator<Item = &'a Checksums>>(parts: I) -> Self {
-        parts.into_iter().fold(Self::default(), |mut all, rows| {
-            all.join(*rows);
-            all
-        })
+        let mut all = Self::default();
+        parts.into_iter().for_each(|rows| all.join(*rows));
+        all
     }
 }
 

@@ -1,26 +1,46 @@
 //! Cuts cells into tiles: in halves, until each tile fits with all rows within its halo.
 
-use std::convert::Infallible;
+use rustc_hash::FxHashSet;
 
 use super::capacity::Capacity;
-use super::cell::{Cell, Count};
+use super::cell::Cell;
+use super::checksum::Checksums;
+use super::tile_group::TileGroup;
+use super::tiles::Tile;
 use crate::error::Error;
 
 /// Cells that are smoothed together, and those within the halo of them.
 pub(super) struct TileDraft {
     /// Cells whose rows to predict it smooths.
-    pub(super) homes: Vec<u32>,
+    homes: Vec<u32>,
     /// Cells within the halo, its own among them.
-    pub(super) near: Vec<u32>,
+    near: Vec<u32>,
     pub(super) targets: u64,
-    pub(super) sources: u64,
+    /// The rows of all cells within the halo.
+    pub(super) sources: Checksums,
     /// In how many parts its targets are smoothed; each needs all sources, or their moments.
     pub(super) parts: u64,
+    /// The tile group that its parts form, if it is smoothed by moments.
+    pub(super) group: Option<TileGroup>,
+}
+
+impl TileDraft {
+    /// One of its parts: with all sources, or with its share of those of a tile group.
+    pub(super) fn tile(&self) -> Tile {
+        let sources = self.sources.rows().div_ceil(if self.group.is_some() { self.parts } else { 1 });
+        Tile { targets: self.targets.div_ceil(self.parts), sources }
+    }
+
+    /// Cells within the halo, and whether it smooths their rows to predict.
+    pub(super) fn cells(&self) -> impl Iterator<Item = (usize, bool)> {
+        let homes: FxHashSet<u32> = self.homes.iter().copied().collect();
+        self.near.iter().map(move |cell| (*cell as usize, homes.contains(cell)))
+    }
 }
 
 /// Cuts cells into tiles.
 pub(super) struct Cutter<'a> {
-    pub(super) cells: &'a [(Cell, Count)],
+    pub(super) cells: Vec<(Cell, Checksums)>,
     /// Radius of the halo, in cubes.
     pub(super) radius: f64,
     pub(super) capacity: &'a Capacity,
@@ -34,7 +54,7 @@ const CLUMP: usize = 4;
 impl Cutter<'_> {
     /// Cells with rows to predict.
     pub(super) fn homes(&self) -> Vec<u32> {
-        (0..self.cells.len() as u32).filter(|cell| self.count(*cell).to_predict > 0).collect()
+        (0..self.cells.len() as u32).filter(|cell| self.rows(*cell).to_predict() > 0).collect()
     }
 
     /// Tiles that hold all rows within their halo.
@@ -42,85 +62,85 @@ impl Cutter<'_> {
     /// # Errors
     /// If the sources of a single cell do not fit, or halos would hold everything many times.
     pub(super) fn by_rows(&self, homes: Vec<u32>) -> Result<Vec<TileDraft>, Error> {
-        let rows: u64 = self.cells.iter().map(|(_, count)| count.all()).sum();
+        let rows: u64 = self.cells.iter().map(|(_, rows)| rows.rows()).sum();
+        let fits = |draft: &TileDraft| self.capacity.holds(draft.targets, draft.sources.rows()).then_some(());
         let (mut tiles, mut copies) = (Vec::new(), 0);
-        self.cut(homes, self.everywhere(), |mut draft| {
-            if draft.homes.len() > 1 && !self.capacity.holds(draft.targets, draft.sources) {
-                return Ok(Some(draft));
-            }
-            draft.parts = self.capacity.parts(draft.targets, draft.sources)?;
-            copies += draft.sources * draft.parts;
+        for (mut draft, _) in self.cut(homes, self.everywhere(), fits) {
+            draft.parts = self.capacity.parts(draft.targets, draft.sources.rows())?;
+            copies += draft.sources.rows() * draft.parts;
             if copies > MOST_COPIES.saturating_mul(rows) {
                 return Err(self.capacity.too_small(copies));
             }
             tiles.push(draft);
-            Ok(None)
-        })?;
+        }
         Ok(tiles)
     }
 
     /// Homes around which tiles have room for several cells, and those around which there are too many rows.
     pub(super) fn roomy_and_crowded(&self) -> (Vec<u32>, Vec<u32>) {
         let (mut roomy, mut crowded) = (Vec::new(), Vec::new());
-        let Ok(()) = self.cut::<Infallible>(self.homes(), self.everywhere(), |draft| {
-            match draft.homes.len() {
-                _ if self.capacity.has_room_beside(draft.sources) => roomy.extend(draft.homes),
-                1 => crowded.extend(draft.homes),
-                _ => return Ok(Some(draft)),
-            }
-            Ok(None)
-        });
+        let has_room = |draft: &TileDraft| self.capacity.has_room_beside(draft.sources.rows()).then_some(());
+        for (draft, has_room) in self.cut(self.homes(), self.everywhere(), has_room) {
+            if has_room.is_some() { &mut roomy } else { &mut crowded }.extend(draft.homes);
+        }
         (roomy, crowded)
     }
 
-    /// Sets of homes with their lattices, as large as there are any; and homes for which there are none.
-    pub(super) fn by_moments<L>(
+    /// Tile groups around some homes, as large as there are lattices for any; and homes for which there are none.
+    pub(super) fn by_moments(
         &self,
         homes: Vec<u32>,
-        lattices: impl Fn(&TileDraft) -> Option<L>,
-    ) -> (Vec<(TileDraft, L)>, Vec<u32>) {
+        group: impl Fn(&TileDraft) -> Option<TileGroup>,
+    ) -> (Vec<TileDraft>, Vec<u32>) {
         let (mut tile_groups, mut left) = (Vec::new(), Vec::new());
-        let Ok(()) = self.cut::<Infallible>(homes, self.everywhere(), |draft| {
-            let mut draft = self.tightened(draft);
-            match lattices(&draft) {
-                Some(lattices) => {
-                    draft.parts = self.capacity.parts_beside_lattices(draft.targets, draft.sources);
-                    tile_groups.push((draft, lattices));
-                }
-                None if draft.homes.len() == 1 => left.extend(draft.homes),
-                None => return Ok(Some(draft)),
-            }
-            Ok(None)
+        let grouped = self.cut(homes, self.everywhere(), |draft| {
+            let draft = self.tightened(draft);
+            let parts = self.capacity.parts_beside_lattices(draft.targets, draft.sources.rows());
+            group(&draft).map(|group| TileDraft { group: Some(group), parts, ..draft })
         });
+        for (draft, grouped) in grouped {
+            match grouped {
+                Some(grouped) => tile_groups.push(grouped),
+                None => left.extend(draft.homes),
+            }
+        }
         (tile_groups, left)
     }
 
-    /// Halves some homes until each set is taken. `take` gets a set with the candidates near it, and gives it back to have it halved.
-    fn cut<E>(
+    /// Halves some homes, with the candidates near each half, until `take` gives something for a set, or it is a single cell.
+    fn cut<T>(
         &self,
         homes: Vec<u32>,
         candidates: Vec<u32>,
-        mut take: impl FnMut(TileDraft) -> Result<Option<TileDraft>, E>,
-    ) -> Result<(), E> {
+        take: impl Fn(&TileDraft) -> Option<T>,
+    ) -> impl Iterator<Item = (TileDraft, Option<T>)> {
         let mut open = vec![(homes, candidates)];
-        while let Some((homes, candidates)) = open.pop() {
-            if homes.is_empty() {
-                continue;
-            }
-            if let Some(draft) = take(self.draft(homes, &candidates))? {
+        open.retain(|(homes, _)| !homes.is_empty());
+        std::iter::from_fn(move || {
+            loop {
+                let (homes, candidates) = open.pop()?;
+                let draft = self.draft(homes, &candidates);
+                let taken = take(&draft);
+                if taken.is_some() || draft.homes.len() == 1 {
+                    return Some((draft, taken));
+                }
                 let (first, second) = self.halves(draft.homes);
                 open.extend([(second, draft.near.clone()), (first, draft.near)]);
             }
-        }
-        Ok(())
+        })
     }
 
     fn everywhere(&self) -> Vec<u32> {
         (0..self.cells.len() as u32).collect()
     }
 
-    fn count(&self, cell: u32) -> Count {
-        self.cells[cell as usize].1
+    fn rows(&self, cell: u32) -> &Checksums {
+        &self.cells[cell as usize].1
+    }
+
+    /// Rows to predict in some cells.
+    fn to_predict(&self, cells: &[u32]) -> u64 {
+        cells.iter().map(|cell| self.rows(*cell).to_predict()).sum()
     }
 
     fn draft(&self, homes: Vec<u32>, candidates: &[u32]) -> TileDraft {
@@ -130,24 +150,18 @@ impl Cutter<'_> {
     }
 
     fn counted(&self, homes: Vec<u32>, near: Vec<u32>) -> TileDraft {
-        let targets = homes.iter().map(|cell| self.count(*cell).to_predict).sum();
-        let sources = near.iter().map(|cell| self.count(*cell).all()).sum();
-        TileDraft { homes, near, targets, sources, parts: 1 }
+        let sources = near.iter().map(|cell| self.rows(*cell)).collect();
+        TileDraft { targets: self.to_predict(&homes), homes, near, sources, parts: 1, group: None }
     }
 
     /// The same without cells that are near the box around all homes, but near none of them: a large set has holes.
-    fn tightened(&self, draft: TileDraft) -> TileDraft {
-        let mut near = Vec::new();
-        let Ok(()) = self.cut::<Infallible>(draft.homes.clone(), draft.near, |part| {
-            if part.homes.len() > CLUMP {
-                return Ok(Some(part));
-            }
-            near.extend(part.near);
-            Ok(None)
-        });
+    fn tightened(&self, draft: &TileDraft) -> TileDraft {
+        let is_clump = |part: &TileDraft| (part.homes.len() <= CLUMP).then_some(());
+        let clumps = self.cut(draft.homes.clone(), draft.near.clone(), is_clump);
+        let mut near: Vec<u32> = clumps.flat_map(|(clump, _)| clump.near).collect();
         near.sort_unstable();
         near.dedup();
-        self.counted(draft.homes, near)
+        self.counted(draft.homes.clone(), near)
     }
 
     /// Lowest and highest numbers of some cells.
@@ -169,20 +183,17 @@ impl Cutter<'_> {
     /// Two sets with about as many rows to predict: by groups, which have no halo, otherwise across the longest side.
     fn halves(&self, mut homes: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
         let (low, high) = self.bounds(&homes);
-        let length = |k: &usize| high.cube[*k] - low.cube[*k];
-        let longest = (0..3).max_by_key(length).unwrap_or(0);
-        let along = |cell: &u32| {
+        let longest = (0..3).max_by_key(|k| high.cube[*k] - low.cube[*k]).unwrap_or(0);
+        homes.sort_unstable_by_key(|cell| {
             let cell = self.cells[*cell as usize].0;
             (if high.group > low.group { cell.group } else { cell.cube[longest] }, cell)
-        };
-        homes.sort_unstable_by_key(along);
-        let half = homes.iter().map(|cell| self.count(*cell).to_predict).sum::<u64>().div_ceil(2);
-        let mut so_far = 0;
-        let mut before_half = |cell: &u32| {
-            so_far += self.count(*cell).to_predict;
-            so_far <= half
-        };
-        let cut = homes.iter().take_while(|cell| before_half(cell)).count().clamp(1, homes.len() - 1);
+        });
+        let (half, mut so_far) = (self.to_predict(&homes).div_ceil(2), 0);
+        let past_half = homes.iter().position(|cell| {
+            so_far += self.rows(*cell).to_predict();
+            so_far > half
+        });
+        let cut = past_half.unwrap_or(homes.len()).clamp(1, homes.len() - 1);
         let second = homes.split_off(cut);
         (homes, second)
     }

@@ -18,7 +18,7 @@ pub(super) struct Halo {
 impl Halo {
     /// So wide that what is beyond uses up no more than its part of the tolerance; or to the cutoff.
     pub(super) fn new(census: &Census, problem: &SmoothingProblem) -> Self {
-        let weight = census.count().weight(problem.label_weight);
+        let weight = census.checksums().weight(problem.label_weight);
         let least = match problem.cutoff {
             Some(cutoff) => (-0.5 * cutoff * cutoff).exp(),
             None => (SHARE_BEYOND * problem.tolerance / weight.max(1.0)).min(1.0),

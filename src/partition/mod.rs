@@ -19,7 +19,6 @@ mod census;
 mod checksum;
 mod cut;
 mod halo;
-mod lattices;
 mod moments;
 mod planner;
 mod problem;

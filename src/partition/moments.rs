@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::cells::GroupLattice;
 use super::checksum::Checksums;
 use super::role::TileRole;
 use super::rows::SourceRows;
 use super::tile_group::TileGroup;
 use crate::engine::{MOST_PARTS, NodeField, NodeMoments, RowSums, Sums};
 use crate::error::Error;
+use crate::scene::Scene;
 use crate::smoother::{Blending, SmoothedTile, effective_sources};
 
 /// What rows of a [`TileGroup`] add up to, so far. Parts may be added up anywhere, and [joined](Self::join).
@@ -35,7 +37,7 @@ impl GroupMoments {
             TileRole::Home | TileRole::Guest => (1.0, problem.ranges.len(), "prediction"),
             TileRole::Labelled => (problem.label_weight, 1, "label"),
         };
-        rows.check(columns, what)?;
+        rows.in_tile().check(what, columns)?;
         if weight == 0.0 || rows.is_empty() {
             return Ok(());
         }
@@ -48,18 +50,17 @@ impl GroupMoments {
     }
 
     fn add_to_nodes(&mut self, group: &TileGroup, role: TileRole, weight: f64, rows: &SourceRows) -> Result<(), Error> {
-        let (places, lattices, targets) = (rows.places(), &group.lattices, role == TileRole::Home);
-        let (nowhere, groups) = (places.select(&[]), rows.groups());
-        let scene = group.scene(&lattices.sums, &nowhere, &[(places, weight)])?;
+        let (nowhere, groups, targets) = (rows.places.select(&[]), rows.groups(), role == TileRole::Home);
+        let scene = group.scene(&group.sums, &nowhere, &[(rows.places, weight)])?;
         // A label is a source of every column.
-        let columns = group.spans().zip(rows.values().iter().cycle());
+        let columns = group.spans().zip(rows.values.iter().cycle());
         let gathered: Vec<Vec<f64>> =
             columns.map(|(span, values)| scene.gather(&[*values], |value| span.to_unit(value))).collect();
         let all: Vec<&[f64]> = std::iter::once(&scene.mass).chain(&gathered).map(Vec::as_slice).collect();
-        self.sums.add(&lattices.sums, &scene, &groups, &all, targets);
-        if let Some(plan) = &lattices.squares {
-            let scene = group.scene(plan, &nowhere, &[(places, weight * weight)])?;
-            self.squares.add(plan, &scene, &groups, &[&scene.mass], targets);
+        self.sums.add(&group.sums.plan, &scene, &groups, &all, targets);
+        if let Some(lattice) = &group.squares {
+            let scene = group.scene(lattice, &nowhere, &[(rows.places, weight * weight)])?;
+            self.squares.add(&lattice.plan, &scene, &groups, &[&scene.mass], targets);
         }
         Ok(())
     }
@@ -91,10 +92,9 @@ impl GroupMoments {
     /// If the rows that were added are not those that were counted.
     pub fn field(self, group: &TileGroup) -> Result<GroupField, Error> {
         self.rows.check(group.counted())?;
-        let lattices = &group.lattices;
         Ok(GroupField {
-            squares: lattices.squares.as_ref().map(|plan| self.squares.field(plan, 1)),
-            sums: self.sums.field(&lattices.sums, 1 + group.problem.ranges.len()),
+            squares: group.squares.as_ref().map(|lattice| self.squares.field(&lattice.plan, 1)),
+            sums: self.sums.field(&group.sums.plan, 1 + group.problem.ranges.len()),
             homes: self.homes,
         })
     }
@@ -120,12 +120,6 @@ pub struct GroupField {
 }
 
 impl GroupField {
-    /// Bytes that it takes.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.sums.bytes() + self.squares.as_ref().map_or(0, NodeField::bytes)
-    }
-
     /// Checks that rows to predict are those that were added as rows at home in a tile.
     ///
     /// # Errors
@@ -139,30 +133,43 @@ impl GroupField {
     /// # Errors
     /// If columns differ in number or length or have values that are not finite, σ does not fit the places, or a row is where none was added.
     pub fn smooth(&self, group: &TileGroup, c: f64, rows: &SourceRows) -> Result<SmoothedTile, Error> {
-        rows.check(group.problem.ranges.len(), "prediction")?;
-        let (places, groups, plan) = (rows.places(), rows.groups(), &group.lattices.sums);
-        let scene = group.scene(plan, places, &[])?;
-        let mut sums = self.sums.sums(plan, &scene, &groups, 1 + rows.values().len());
+        rows.in_tile().check("prediction", group.problem.ranges.len())?;
+        let (scene, mut sums) = read(&self.sums, group, &group.sums, rows, 1 + rows.values.len())?;
         sums.error.iter_mut().for_each(|error| *error += group.beyond);
         let place_of_row = &scene.layout.target_of_row;
         // Every row is a source of weight one itself: less means that it was not among them.
         if let Some(row) = place_of_row.iter().position(|place| sums.mass[*place as usize] < 0.5) {
             return Err(Error::Uncounted { row });
         }
-        let columns = rows.values().iter().zip(group.spans()).enumerate();
+        let columns = rows.values.iter().zip(group.spans()).enumerate();
         let columns = columns.map(|(k, (values, span))| Blending::new(c, &span).rows(values, place_of_row, &sums, k));
-        let n_effective = self.squares.as_ref().zip(group.lattices.squares.as_ref()).map(|(field, plan)| {
-            let scene = group.scene(plan, places, &[])?;
-            let squares = field.sums(plan, &scene, &groups, 1);
-            // Both scenes have one place for equal rows, but perhaps not in the same order.
-            let both = place_of_row.iter().zip(&scene.layout.target_of_row);
-            let of = |(place, squared)| effective_sources(at(&sums, place), at(&squares, squared), group.rows as f64);
-            Ok(both.map(of).collect())
-        });
-        Ok(SmoothedTile { columns: columns.collect(), n_effective: n_effective.transpose()? })
+        let columns = columns.collect();
+        let (Some(field), Some(lattice)) = (&self.squares, &group.squares) else {
+            return Ok(SmoothedTile { columns, n_effective: None });
+        };
+        let (scene_of_squares, squares) = read(field, group, lattice, rows, 1)?;
+        // Both scenes have one place for equal rows, but perhaps not in the same order.
+        let both = place_of_row.iter().zip(&scene_of_squares.layout.target_of_row);
+        let most = group.counted().rows() as f64;
+        let n_effective =
+            both.map(|(place, squared)| effective_sources(at(&sums, *place), at(&squares, *squared), most));
+        Ok(SmoothedTile { columns, n_effective: Some(n_effective.collect()) })
     }
 }
 
-fn at(sums: &Sums, place: &u32) -> RowSums {
-    RowSums::at(*place as usize, sums, None)
+/// Rows laid out as targets of a lattice, and the sums of so many columns at their places.
+fn read(
+    field: &NodeField,
+    group: &TileGroup,
+    lattice: &GroupLattice,
+    rows: &SourceRows,
+    columns: usize,
+) -> Result<(Scene, Sums), Error> {
+    let scene = group.scene(lattice, rows.places, &[])?;
+    let sums = field.sums(&lattice.plan, &scene, &rows.groups(), columns);
+    Ok((scene, sums))
+}
+
+fn at(sums: &Sums, place: u32) -> RowSums {
+    RowSums::at(place as usize, sums, None)
 }

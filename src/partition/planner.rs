@@ -1,20 +1,22 @@
 //! Planning of a partition: which tiles hold all rows within their halo, and which form tile groups.
 
-use super::assignment::{Assignment, assign, assign_group};
+use super::assignment::{Assignment, Destination};
 use super::capacity::Capacity;
-use super::cell::{Cell, Count, sigma_on_axes};
+use super::cell::sigma_on_axes;
 use super::cells::CountedCells;
 use super::census::Census;
-use super::checksum::Checksums;
 use super::cut::{Cutter, TileDraft};
 use super::halo::Halo;
 use super::problem::SmoothingProblem;
 use super::tile_group::TileGroup;
-use super::tiles::{Partition, Tile};
+use super::tiles::Partition;
 use crate::error::Error;
 
 /// Copies of a row in all tiles, beyond which tile groups are tried, which may be less work. Chosen, not measured.
 const MANY_COPIES: u64 = 2;
+
+/// Bytes that the lattices of a tile group may take. On many machines they travel, in messages of some hundred megabytes at most.
+const MOST_BYTES: u64 = 1 << 28;
 
 impl Partition {
     /// Cuts space into tiles of which each fits.
@@ -32,7 +34,7 @@ impl Partition {
     pub fn with_tile_groups(census: &Census, problem: &SmoothingProblem, capacity: &Capacity) -> Result<Self, Error> {
         let planner = Planner::new(census, problem, capacity);
         let of_tiles = planner.of_tiles();
-        let few_copies = |it: &Self| it.copies() <= MANY_COPIES * census.count().all();
+        let few_copies = |it: &Self| it.copies() <= MANY_COPIES * census.checksums().rows();
         if problem.cutoff.is_some() || of_tiles.as_ref().is_ok_and(few_copies) {
             return of_tiles;
         }
@@ -47,74 +49,65 @@ impl Partition {
 struct Planner<'a> {
     census: &'a Census,
     problem: &'a SmoothingProblem,
-    capacity: &'a Capacity,
-    cells: Vec<(Cell, Count)>,
+    cutter: Cutter<'a>,
     halo: Halo,
 }
 
 impl<'a> Planner<'a> {
     fn new(census: &'a Census, problem: &'a SmoothingProblem, capacity: &'a Capacity) -> Self {
-        Self { census, problem, capacity, cells: census.cells(), halo: Halo::new(census, problem) }
-    }
-
-    fn cutter(&self) -> Cutter<'_> {
+        let halo = Halo::new(census, problem);
         // On the sphere a chord is shorter than its arc, so that what is out of reach along chords is so along arcs.
-        let radius = sigma_on_axes(self.census.sigma(), self.census.metric()) * self.halo.radius();
+        let radius = sigma_on_axes(census.sigma(), census.metric()) * halo.radius();
         // A little farther, for roundings of places and of the radius itself.
-        let radius = radius / self.census.side() * (1.0 + 1e-9) + 1e-9;
-        Cutter { cells: &self.cells, radius, capacity: self.capacity }
+        let radius = radius / census.grid.side() * (1.0 + 1e-9) + 1e-9;
+        Self { census, problem, cutter: Cutter { cells: census.cells(), radius, capacity }, halo }
     }
 
     fn of_tiles(&self) -> Result<Partition, Error> {
-        let cutter = self.cutter();
-        Ok(self.assigned(&cutter.by_rows(cutter.homes())?, Vec::new()))
+        Ok(self.assigned(self.cutter.by_rows(self.cutter.homes())?))
     }
 
     fn of_tiles_and_groups(&self) -> Result<Partition, Error> {
-        let cutter = self.cutter();
-        let (mut homes, crowded) = cutter.roomy_and_crowded();
-        let (groups, left) = cutter.by_moments(crowded, |draft| self.tile_group(draft));
+        let (mut homes, crowded) = self.cutter.roomy_and_crowded();
+        let (groups, left) = self.cutter.by_moments(crowded, |draft| self.tile_group(draft));
         homes.extend(left);
-        Ok(self.assigned(&cutter.by_rows(homes)?, groups))
+        let mut drafts = self.cutter.by_rows(homes)?;
+        drafts.extend(groups);
+        Ok(self.assigned(drafts))
     }
 
     fn tile_group(&self, draft: &TileDraft) -> Option<TileGroup> {
-        let cells = CountedCells::near(self.census, &self.cells, draft);
-        TileGroup::of_cells(&cells, self.problem, &self.halo, self.capacity.for_lattices())
+        let cells = CountedCells::near(self.census, &self.cutter.cells, draft);
+        TileGroup::new(&cells, self.problem, Some(&self.halo), self.cutter.capacity.for_lattices().min(MOST_BYTES))
     }
 
-    /// The partition into these tiles and tile groups.
-    fn assigned(&self, drafts: &[TileDraft], groups: Vec<(TileDraft, TileGroup)>) -> Partition {
-        let mut assignments = vec![Assignment::default(); self.cells.len()];
-        let (mut tiles, mut tile_groups, mut counted) = (Vec::new(), Vec::new(), Vec::new());
+    /// The partition into these tiles, and after them those of tile groups.
+    fn assigned(&self, drafts: Vec<TileDraft>) -> Partition {
+        let mut assignments = vec![Assignment::default(); self.cutter.cells.len()];
+        let (mut tiles, mut counted, mut tile_groups) = (Vec::new(), Vec::new(), Vec::new());
         for draft in drafts {
-            counted.extend(std::iter::repeat_n(self.rows_near(draft), draft.parts as usize));
-            assign(draft, tiles.len() as u32, &mut assignments);
-            let tile = Tile { targets: draft.targets.div_ceil(draft.parts), sources: draft.sources };
-            tiles.extend(std::iter::repeat_n(tile, draft.parts as usize));
-        }
-        for (draft, group) in groups {
-            assign_group(&draft, tile_groups.len() as u32, &mut assignments);
-            let [targets, sources] = [draft.targets, draft.sources].map(|rows| rows.div_ceil(draft.parts));
             let first = tiles.len() as u32;
-            tiles.extend(std::iter::repeat_n(Tile { targets, sources }, draft.parts as usize));
-            tile_groups.push(group.numbered(first..tiles.len() as u32, self.rows_near(&draft)));
+            tiles.extend(std::iter::repeat_n(draft.tile(), draft.parts as usize));
+            let (numbers, to_one) = (first..tiles.len() as u32, draft.group.is_some());
+            for (cell, is_home) in draft.cells() {
+                assignments[cell].push(Destination { tiles: numbers.clone(), is_home, to_one });
+            }
+            if let Some(group) = draft.group {
+                tile_groups.push(group.numbered(numbers));
+            } else {
+                let sources = draft.sources.with_label_weight(self.problem.label_weight);
+                counted.extend(numbers.map(|_| sources));
+            }
         }
         Partition {
             sigma: self.census.sigma(),
             problem: self.problem.clone(),
             halo: self.halo,
-            grid: self.census.grid(),
-            assignments: self.cells.iter().map(|(cell, _)| *cell).zip(assignments).collect(),
+            grid: self.census.grid,
+            assignments: self.cutter.cells.iter().map(|(cell, _)| *cell).zip(assignments).collect(),
             tiles,
             counted,
             tile_groups,
         }
-    }
-
-    /// The rows that were counted near a tile, as far as they weigh anything.
-    fn rows_near(&self, draft: &TileDraft) -> Checksums {
-        let near = draft.near.iter().map(|cell| self.cells[*cell as usize].0);
-        self.census.checksums_in(near).with_label_weight(self.problem.label_weight)
     }
 }

@@ -25,6 +25,15 @@ pub enum TileRole {
 impl Role {
     /// Both.
     pub const ALL: [Self; 2] = [Self::ToPredict, Self::Labelled];
+
+    /// What a row of this role is in a tile, which is its home or is not.
+    pub(super) fn in_tile(self, is_home: bool) -> TileRole {
+        match self {
+            Self::ToPredict if is_home => TileRole::Home,
+            Self::ToPredict => TileRole::Guest,
+            Self::Labelled => TileRole::Labelled,
+        }
+    }
 }
 
 impl TileRole {

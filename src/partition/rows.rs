@@ -1,27 +1,24 @@
 //! Rows as sources: where they are and the values they have, with a hash of each that shows whether it is the same when it is read again.
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 
+use super::cell::ROWS_OF_A_TASK;
 use crate::error::Error;
 use crate::points::Places;
-use crate::smoother::{TileRows, check_values};
+use crate::smoother::TileRows;
 
 /// Rows of one role: their places, and the values that they have as sources. These are the predictions by column, or the label as the only column.
 ///
 /// The hash of a row covers all that enters a sum, bit for bit: its group, its place and its values.
 #[derive(Clone, Debug)]
 pub struct SourceRows<'a> {
-    places: &'a Places,
-    values: Vec<&'a [f64]>,
+    pub(super) places: &'a Places,
+    pub(super) values: Vec<&'a [f64]>,
     keys: Option<Vec<u64>>,
 }
 
 /// Where hashes begin: 2⁶⁴ times the fraction of the golden ratio, the increment of SplitMix64.
 const START: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Rows that one task hashes at least: some 40 µs of work. Chosen, not measured.
-const ROWS_OF_A_TASK: usize = 1 << 12;
 
 impl<'a> SourceRows<'a> {
     /// Rows at these places, with these values. Their groups are recognised by their numbers.
@@ -53,24 +50,8 @@ impl<'a> SourceRows<'a> {
         self.len() == 0
     }
 
-    pub(super) fn places(&self) -> &'a Places {
-        self.places
-    }
-
-    pub(super) fn values(&self) -> &[&'a [f64]] {
-        &self.values
-    }
-
     pub(super) fn in_tile(&self) -> TileRows<'_> {
         TileRows { places: self.places, columns: &self.values }
-    }
-
-    /// Checks that there are so many columns, each with one finite value for each row.
-    pub(super) fn check(&self, columns: usize, what: &'static str) -> Result<(), Error> {
-        if self.values.len() != columns {
-            return Err(Error::Length { what: "the columns of a part", found: self.values.len(), expected: columns });
-        }
-        self.values.iter().try_for_each(|values| check_values(what, values, self.len()))
     }
 
     /// The groups of the rows, ascending, each once.
@@ -100,9 +81,8 @@ impl<'a> SourceRows<'a> {
 
     /// The sum of the hashes of all rows, modulo 2⁶⁴.
     pub(super) fn sum_of_hashes(&self) -> u64 {
-        let sum = |rows: Range<usize>| rows.map(|row| self.hash(row)).fold(0, u64::wrapping_add);
-        let starts = (0..self.len()).into_par_iter().step_by(ROWS_OF_A_TASK);
-        starts.map(|start| sum(start..self.len().min(start + ROWS_OF_A_TASK))).reduce(|| 0, u64::wrapping_add)
+        let rows = (0..self.len()).into_par_iter().with_min_len(ROWS_OF_A_TASK);
+        rows.map(|row| self.hash(row)).reduce(|| 0, u64::wrapping_add)
     }
 }
 

@@ -86,8 +86,9 @@ fn with_tile_groups(places: &Places, sigma: Sigma, cells: usize, rows: u64) -> P
     Partition::with_tile_groups(&census, &problem(2.0), &capacity).unwrap()
 }
 
-fn is_home(membership: &&Membership) -> bool {
-    membership.role == TileRole::Home
+/// Those of rows at home.
+fn homes(memberships: &[Membership]) -> impl Iterator<Item = &Membership> {
+    memberships.iter().filter(|it| it.role == TileRole::Home)
 }
 
 #[test]
@@ -129,15 +130,15 @@ fn groups_have_tile_groups_of_their_own() {
 /// Every row has one home, and all rows within the halo of it are in the same tile or in one tile of its group.
 fn check(places: &Places, partition: &Partition) {
     let memberships = partition.memberships(places, Role::ToPredict).unwrap();
-    let homes: HashMap<u32, u32> = memberships.iter().filter(is_home).map(|it| (it.row, it.tile)).collect();
-    assert_eq!((homes.len(), memberships.iter().filter(is_home).count()), (places.len(), places.len()));
+    let home_of: HashMap<u32, u32> = homes(&memberships).map(|it| (it.row, it.tile)).collect();
+    assert_eq!((home_of.len(), homes(&memberships).count()), (places.len(), places.len()));
     let inside = rows_in_tiles(partition, &memberships);
     assert_eq!(inside.len(), memberships.len(), "a row is in two tiles of a tile group");
     let labelled = partition.memberships(places, Role::Labelled).unwrap();
     assert!(labelled.iter().all(|it| it.role == TileRole::Labelled));
     assert_eq!(rows_in_tiles(partition, &labelled), inside);
     for one in (0..places.len()).step_by(7) {
-        let home = first_of(partition, homes[&(one as u32)]);
+        let home = first_of(partition, home_of[&(one as u32)]);
         for other in (0..places.len()).filter(|other| places.group(*other) == places.group(one)) {
             let is_in = inside.contains(&(home, other as u32));
             let kernel = (-0.5 * square(places, one, other)).exp();
@@ -177,7 +178,7 @@ fn a_crowded_cell_is_smoothed_in_parts() {
     assert_eq!(partition.tiles().len(), 10);
     let memberships = partition.memberships(&places, Role::ToPredict).unwrap();
     assert_eq!(memberships.len(), 10_000);
-    assert_eq!(memberships.iter().filter(is_home).filter(|it| it.tile == 3).count(), 100);
+    assert_eq!(homes(&memberships).filter(|it| it.tile == 3).count(), 100);
     let refused = cut(&places, 100, 2000);
     assert!(matches!(refused, Err(Error::Memory { need: 2001, limit: 2000, .. })), "sources alone do not fit");
 }
@@ -189,7 +190,7 @@ fn turns_and_not_rows_decide_which_tile_a_row_is_dealt_to() {
     assert!(partition.deals());
     for turn in 0..20 {
         let memberships = partition.memberships_by_turn(&places.select(&[0]), Role::ToPredict, |_| turn).unwrap();
-        let home = memberships.iter().find(is_home).map(|it| u64::from(it.tile));
+        let home = homes(&memberships).next().map(|it| u64::from(it.tile));
         assert_eq!((memberships.len(), home), (10, Some(turn % 10)));
     }
 }

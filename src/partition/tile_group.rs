@@ -4,13 +4,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::cells::CountedCells;
+use super::cells::{CountedCells, GroupLattice};
 use super::census::Census;
 use super::checksum::Checksums;
 use super::halo::Halo;
-use super::lattices::GroupLattices;
 use super::problem::SmoothingProblem;
-use crate::engine::LatticePlan;
 use crate::error::Error;
 use crate::points::Places;
 use crate::scene::{Own, Scene};
@@ -54,52 +52,49 @@ pub struct TileGroup {
     counted: Checksums,
     sigma: Sigma,
     pub(super) problem: SmoothingProblem,
-    pub(super) lattices: GroupLattices,
-    /// Rows in all tiles.
-    pub(super) rows: u64,
+    pub(super) sums: GroupLattice,
+    /// For the squares of kernels and weights, if effective sources are wanted.
+    pub(super) squares: Option<GroupLattice>,
     /// What sources that are in none of the tiles carry to a row at most.
     pub(super) beyond: f64,
 }
-
-/// Bytes that the lattices of a tile group may take. On many machines they travel, in messages of some hundred megabytes at most.
-const MOST_BYTES: u64 = 1 << 28;
 
 impl TileGroup {
     /// One tile of all rows of a census, with lattices of so many bytes at most. `None` if none of that size certify all rows, or the kernel is cut by hand.
     #[must_use]
     pub fn whole(census: &Census, problem: &SmoothingProblem, limit: u64) -> Option<Self> {
-        let cells = CountedCells::all(census);
-        let lattices = GroupLattices::new(&cells, problem, problem.tolerance, limit)?;
-        let counted = census.checksums().with_label_weight(problem.label_weight);
-        Some(Self { counted, ..Self::new(&cells, problem, lattices) })
+        Self::new(&CountedCells::all(census), problem, None, limit)
     }
 
-    /// Tiles, not numbered yet, of the rows in some cells and those within the halo of them, with lattices of so many bytes at most.
-    pub(super) fn of_cells(cells: &CountedCells, problem: &SmoothingProblem, halo: &Halo, limit: u64) -> Option<Self> {
-        // What lies beyond has its own part of the tolerance.
-        let tolerance = problem.tolerance * (1.0 - SHARE_BEYOND);
-        let lattices = GroupLattices::new(cells, problem, tolerance, limit.min(MOST_BYTES))?;
-        Some(Self {
-            beyond: halo.carried_from_beyond(cells.count().weight(problem.label_weight)),
-            ..Self::new(cells, problem, lattices)
-        })
-    }
-
-    fn new(cells: &CountedCells, problem: &SmoothingProblem, lattices: GroupLattices) -> Self {
-        Self {
-            tiles: 0..1,
-            counted: Checksums::default(),
-            sigma: cells.sigma,
-            problem: problem.clone(),
-            lattices,
-            rows: cells.count().all(),
-            beyond: 0.0,
+    /// Tiles, not numbered yet, of the rows in some cells, with lattices of so many bytes at most. With a halo there are more rows beyond it.
+    pub(super) fn new(
+        cells: &CountedCells,
+        problem: &SmoothingProblem,
+        halo: Option<&Halo>,
+        limit: u64,
+    ) -> Option<Self> {
+        if problem.cutoff.is_some() {
+            return None;
         }
+        // What lies beyond has its own part of the tolerance.
+        let tolerance = problem.tolerance * halo.map_or(1.0, |_| 1.0 - SHARE_BEYOND);
+        let (sigma, weight) = (cells.census.sigma(), problem.label_weight);
+        let sums = cells.lattice(sigma, weight, tolerance, 1 + problem.ranges.len(), limit)?;
+        let squares = if problem.n_effective {
+            // A squared Gaussian is one of σ/√2.
+            let (narrower, left) = (sigma.scaled(0.5_f64.sqrt()).ok()?, limit.checked_sub(sums.bytes)?);
+            Some(cells.lattice(narrower, weight * weight, tolerance, 1, left)?)
+        } else {
+            None
+        };
+        let counted = cells.rows().with_label_weight(weight);
+        let beyond = halo.map_or(0.0, |halo| halo.carried_from_beyond(counted.weight(weight)));
+        Some(Self { tiles: 0..1, counted, sigma, problem: problem.clone(), sums, squares, beyond })
     }
 
-    /// The same with the numbers of its tiles and the rows that were counted for them.
-    pub(super) fn numbered(self, tiles: Range<u32>, counted: Checksums) -> Self {
-        Self { tiles, counted, ..self }
+    /// The same with the numbers of its tiles.
+    pub(super) fn numbered(self, tiles: Range<u32>) -> Self {
+        Self { tiles, ..self }
     }
 
     /// Its tiles, which are consecutive.
@@ -123,28 +118,27 @@ impl TileGroup {
     /// Bytes that moments and fields take, about.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.lattices.bytes
+        self.lattices().map(|lattice| lattice.bytes).sum()
     }
 
     /// Multiplications of the whole job, about.
     #[must_use]
     pub fn multiplications(&self) -> f64 {
-        self.lattices.multiplications
+        self.lattices().map(|lattice| lattice.multiplications).sum()
     }
 
-    /// The tile of a row, by its turn.
-    pub(super) fn tile(&self, turn: u64) -> u32 {
-        self.tiles.start + (turn % self.tiles.len() as u64) as u32
+    fn lattices(&self) -> impl Iterator<Item = &GroupLattice> {
+        std::iter::once(&self.sums).chain(&self.squares)
     }
 
     /// Rows laid out along the curve of a lattice.
     pub(super) fn scene(
         &self,
-        plan: &LatticePlan,
+        lattice: &GroupLattice,
         targets: &Places,
         sources: &[(&Places, f64)],
     ) -> Result<Scene, Error> {
-        Scene::along(Some(plan.curve()), self.sigma, targets, sources, Own::Counts)
+        Scene::along(Some(lattice.plan.curve), self.sigma, targets, sources, Own::Counts)
     }
 
     pub(super) fn spans(&self) -> impl Iterator<Item = Span> + '_ {

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::assignment::{Assignment, Membership};
-use super::cell::{Cell, CellGrid, Count};
+use super::cell::{Cell, CellGrid, ROWS_OF_A_TASK};
 use super::checksum::Checksums;
 use super::halo::Halo;
 use super::problem::SmoothingProblem;
@@ -74,9 +74,6 @@ pub struct Partition {
 /// So tiles are chosen until they take 1.4 times (3 times in metres) as long as moments.
 const MULTIPLICATIONS_PER_COPY: f64 = 4000.0;
 
-/// Rows whose memberships one task finds at least: some 100 µs of work. Chosen, not measured.
-const ROWS_OF_A_TASK: usize = 1 << 12;
-
 impl Partition {
     /// The σ that rows are smoothed with.
     #[must_use]
@@ -123,8 +120,7 @@ impl Partition {
     /// Whether rows of one cell are dealt out among several tiles.
     #[must_use]
     pub fn deals(&self) -> bool {
-        self.assignments.values().any(|assignment| assignment.parts > 1)
-            || self.tile_groups.iter().any(|group| group.tiles().len() > 1)
+        self.assignments.values().any(Assignment::deals)
     }
 
     /// Every tile that each row is in.
@@ -150,9 +146,7 @@ impl Partition {
         let assignment = |(row, cell): (usize, &Cell)| self.assignments.get(cell).ok_or(Error::Uncounted { row });
         let assignments = cells.par_iter().enumerate().map(assignment).collect::<Result<Vec<&Assignment>, Error>>()?;
         let assignments = assignments.into_par_iter().enumerate().with_min_len(ROWS_OF_A_TASK);
-        Ok(assignments
-            .flat_map_iter(|(row, assignment)| assignment.memberships(row, role, turn(row), &self.tile_groups))
-            .collect())
+        Ok(assignments.flat_map_iter(|(row, assignment)| assignment.memberships(row, role, turn(row))).collect())
     }
 
     /// Smooths the rows at home in a tile that is in no tile group. The rows are those at home, guests and labelled rows, as in [`TileRole::ALL`].
@@ -165,18 +159,18 @@ impl Partition {
     pub fn smooth_tile(&self, tile: usize, smoother: &Smoother, rows: &[SourceRows; 3]) -> Result<SmoothedTile, Error> {
         let mut seen = Checksums::default();
         TileRole::ALL.into_iter().zip(rows).for_each(|(role, rows)| seen.add(role.role(), rows));
-        seen.with_label_weight(self.problem.label_weight).check(&self.counted[tile])?;
+        let label_weight = self.problem.label_weight;
+        seen.with_label_weight(label_weight).check(&self.counted[tile])?;
         let [home, guests, labelled] = rows;
         if home.is_empty() {
             return Ok(SmoothedTile { columns: Vec::new(), n_effective: None });
         }
-        let count = Count { to_predict: (home.len() + guests.len()) as u64, labelled: labelled.len() as u64 };
         let contents = TileContents {
             home: home.in_tile(),
             guests: guests.in_tile(),
             labelled: Some(labelled.in_tile()),
             ranges: &self.problem.ranges,
-            beyond: self.halo.carried_from_beyond(count.weight(self.problem.label_weight)),
+            beyond: self.halo.carried_from_beyond(seen.weight(label_weight)),
         };
         smooth_tile(smoother, &contents, self.problem.n_effective, &())
     }

@@ -15,7 +15,7 @@ use crate::points::Places;
 use crate::scene::{Own, RowCounts, Scene};
 use crate::space::{Metric, Sigma};
 
-pub(crate) use self::plan::{Blending, check_values, effective_sources};
+pub(crate) use self::plan::{Blending, effective_sources};
 pub use self::plan::{Smoothed, SmoothingPlan};
 pub(crate) use self::tile::SHARE_BEYOND;
 pub use self::tile::{SmoothedTile, TileContents, TileRows, smooth_tile};

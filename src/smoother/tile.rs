@@ -31,7 +31,7 @@ pub struct TileContents<'a> {
     pub labelled: Option<TileRows<'a>>,
     /// The lowest and the highest value of each column over *all* sources, labels among them, in this tile and elsewhere.
     pub ranges: &'a [(f64, f64)],
-    /// What sources elsewhere carry to a row at most: [`Partition::beyond`](crate::partition::Partition::beyond).
+    /// What sources elsewhere carry to a row at most: their weight times the largest kernel beyond the reach of the tile.
     pub beyond: f64,
 }
 
@@ -111,7 +111,8 @@ fn check_own(own: Own) -> Result<(), Error> {
 }
 
 impl TileRows<'_> {
-    fn check(&self, what: &'static str, columns: usize) -> Result<(), Error> {
+    /// Checks that there are so many columns, each with one finite value for each row.
+    pub(crate) fn check(&self, what: &'static str, columns: usize) -> Result<(), Error> {
         if self.columns.len() != columns {
             return Err(Error::Length { what: "the columns of a tile", found: self.columns.len(), expected: columns });
         }

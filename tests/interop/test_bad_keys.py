@@ -62,6 +62,22 @@ def test_74_keys_that_differ_are_groups_of_their_own(smooth, written, key):
     assert table["key"].combine_chunks().equals(keys)
 
 
+@pytest.mark.parametrize("values", [values for values in APART.values() if not pa.types.is_dictionary(values.type)], ids=lambda values: str(values.type))
+def test_74_dictionaries_of_every_type(smooth, written, values):
+    """Those of decimals, booleans, half floats and fixed bytes were reported as damage."""
+    keys = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int8()), values)
+    test = written(at_one_place("xgb", [0.0, 10.0, 4.0], keys))
+    table = pq.read_table(smooth(test, group="key"))
+    assert table["xgb_smoothed"].to_pylist() == [2.0, 10.0, 2.0]
+    assert table["key"].equals(pq.read_table(test)["key"])
+
+
+@pytest.mark.parametrize("values", [decimals(["0.5", "7"], pa.decimal128(9, 1)), pa.array(np.array([0.5, 7], np.float16))], ids=["decimal", "half float"])
+def test_24_dictionaries_of_numbers(smooth, written, values):
+    test = at_one_place("xgb", [0.0, 0.0], pa.array([1, 2])).set_column(2, "xgb", pa.DictionaryArray.from_arrays(pa.array([1, 0]), values))
+    assert pq.read_table(smooth(written(test), group="key"))["xgb_smoothed"].to_pylist() == [7.0, 0.5]
+
+
 ALIKE = {
     "decimal 1.00 and 1": (decimals(["1.00"], pa.decimal128(38, 2)), pa.array([1])),
     "decimal and float": (decimals(["-0.50"], pa.decimal128(9, 2)), pa.array([-0.5], pa.float32())),
@@ -73,6 +89,7 @@ ALIKE = {
     "text and bytes": (pa.array(["größe"]), pa.array(["größe".encode()])),
     "UUID and text": (pa.array([ID.bytes], pa.binary(16)), pa.array([str(ID)])),
     "moments": (pa.array([1_500], pa.timestamp("ms")), pa.array([1_500_000_000], pa.timestamp("ns", "Asia/Tokyo"))),
+    "dates in days and in milliseconds": (pa.array([20_000], pa.date32()), pa.array([20_000], pa.date32()).cast(pa.date64())),
     "date and text": (pa.array([datetime.date(2026, 11, 18)]), pa.array(["2026-11-18"])),
 }
 

@@ -95,6 +95,8 @@ def sets(binary, folder):
         "link to the page": ([*smooth, folder / "link.html", *page], "index.html"),
         "tuned and page": ([*tune, folder / "page" / "index.html", *page], "index.html"),
         "matrix and page": ([*commands(binary, folder)["matrix"][:-1], folder / "page" / "index.html", *page], "index.html"),
+        "folder of the page": ([*smooth, folder / "new", "--report", folder / "new"], "new"),
+        "folder around the page": ([*smooth, folder / "new", "--report", folder / "new" / "page"], "new"),
         "matrix and output": ([*commands(binary, folder)["matrix"][:-1], folder / "out.parquet"], "out.parquet"),
     }
 
@@ -108,7 +110,7 @@ def test_95_two_outputs_that_are_one_file(binary, tmp_path, name):
     command, named = sets(binary, tmp_path)[name]
     assert_explained(run(command), 2, [named, "--"], "name")
     assert (tmp_path / "page" / "index.html").read_bytes() == EARLIER
-    assert left_behind(tmp_path) == [] and not (tmp_path / "out.parquet").exists()
+    assert left_behind(tmp_path) == [] and not any((tmp_path / name).exists() for name in ("out.parquet", "new"))
     assert [path.name for path in (tmp_path / "page").iterdir()] == ["index.html"]
 
 

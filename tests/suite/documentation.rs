@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Pages of the repository that link to its files.
-const PAGES: [&str; 7] = [
+const PAGES: [&str; 9] = [
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
@@ -11,6 +11,8 @@ const PAGES: [&str; 7] = [
     "python/README.md",
     "data-samples/README.md",
     "fuzz/README.md",
+    "tests/README.md",
+    "benches/results",
 ];
 
 fn root() -> &'static Path {
@@ -40,6 +42,22 @@ fn the_path_to_the_inner_loop_exists() {
     let missing: Vec<&&str> =
         named.iter().filter(|name| !files.iter().any(|file| file.ends_with(&format!("/{name}")))).collect();
     assert!(missing.is_empty(), "src/lib.rs leads through {missing:?}");
+}
+
+#[test]
+fn files_of_the_source_that_pages_name_exist() {
+    let pages: Vec<PathBuf> = PAGES.into_iter().flat_map(pages).collect();
+    let texts: Vec<String> = pages.iter().map(|page| std::fs::read_to_string(page).expect("a page")).collect();
+    let named: Vec<&str> = texts.iter().flat_map(|text| text.split('`')).filter(|code| is_of_source(code)).collect();
+    assert!(!named.is_empty());
+    let missing: Vec<&&str> = named.iter().filter(|path| !root().join(path).exists()).collect();
+    assert!(missing.is_empty(), "pages name {missing:?}");
+}
+
+/// Whether text between backticks is a path below `src`, `tests`, `benches` or `python`.
+fn is_of_source(code: &str) -> bool {
+    let is_path = code.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-".contains(letter));
+    is_path && ["src/", "tests/", "benches/", "python/"].iter().any(|folder| code.starts_with(folder))
 }
 
 #[test]

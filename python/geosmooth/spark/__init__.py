@@ -1,4 +1,4 @@
-"""Smoothing of Spark's DataFrames: more rows than one machine holds, with the same proven error on every row.
+"""Smoothing of Spark's DataFrames: more rows than one machine holds, with the same bound on the numerical error of every row.
 
 >>> import geosmooth.spark
 >>> smoothed = geosmooth.spark.smooth(test, train, label="price", prediction="model", sigma="500m", c=0.6)  # doctest: +SKIP

@@ -20,9 +20,6 @@ from geosmooth.spark._rows import Columns
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-USUAL_NAMES = (("latitude", "longitude"), ("lat", "lon"), ("lat", "lng"), ("lat", "long"))
-"""Pairs of names that mean latitude and longitude, whatever their case."""
-
 
 @dataclass(frozen=True)
 class Places:
@@ -42,10 +39,9 @@ class Places:
             return self.index
         if self.lat is not None and self.lon is not None:
             return self.lat, self.lon
-        names = {name.lower(): name for name in reversed(frame.columns)}
-        found = (pair for pair in USUAL_NAMES if names.keys() >= set(pair))
-        latitude, longitude = next(found)
-        return names[latitude], names[longitude]
+        found = _core.lat_lon_names(frame.columns)
+        assert found is not None, "the request was refused otherwise"
+        return found
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,6 @@ from geosmooth.spark._scores import HALVES, NAMES, SCHEMA, Sums, check, tallied
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-NOTHING_HELPS = "smoothing does not help here: c = 0 is chosen, which leaves predictions as they are"
-
 
 class Tuning(Choice):
     """What `tune` found. Give it to `smooth` as `params`, here or in `geosmooth`, or keep it with `save`."""
@@ -176,7 +174,7 @@ def concluded(
     helps = sign * best["score"] > sign * unsmoothed["score"]
     if not helps:
         best = {**best, "prediction": unsmoothed["prediction"], "c": 0.0, "label_weight": 0.0, "score": unsmoothed["score"]}
-    said = [] if helps else [NOTHING_HELPS]
+    said = [] if helps else [_core.NOTHING_HELPS]
     rows = int(next(iter(found.values()))[0].n)
     unsmoothed = {name: unsmoothed[name] for name in ("prediction", "score")}
     summary = {"best": best, "unsmoothed": unsmoothed, "grid": grid, "metric": metric, "rows": rows, "warnings": said}

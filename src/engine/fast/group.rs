@@ -1,13 +1,52 @@
-//! Which sources of a group go through a lattice and which are summed directly.
+//! The groups of a scene: which sources of each go through a lattice and which are summed directly.
+//!
+//! Plans of large groups are kept. Plans of small ones are made whenever they are summed, so that a million groups of one row take no more
+//! memory than one group of a million rows.
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::any_lattice::{AnyLattice, LatticeProblem};
-use super::direct::Tree;
+use super::direct::{BOXES, LEAF, Tree};
 use super::laid::LaidLattice;
 use super::lattice::{Accuracy, BlockGrid, BlockRun, Bound};
 use super::savings::{BlockCosts, OVERHEAD, direct_costs, pairs_in_blocks, targets_near};
 use crate::scene::Scene;
+
+/// Most places of a small group: its tree is a single node, made in about the time of one of its sums.
+const SMALL: usize = LEAF * BOXES;
+
+/// The groups of a scene, ready for sums.
+pub(super) struct Groups {
+    /// Plans of large groups with the numbers of these, ascending.
+    pub(super) large: Vec<(usize, GroupPlan)>,
+    /// Total weight of the sources of the group that has most.
+    pub(super) largest_weight: f64,
+}
+
+impl Groups {
+    pub(super) fn new(scene: &Scene, tolerance: f64) -> Self {
+        let all = 0..scene.layout.sources.groups.len();
+        let split = |group| (group, GroupPlan::new(scene, group, tolerance));
+        Self {
+            large: all.clone().into_par_iter().filter(|group| is_large(scene, *group)).map(split).collect(),
+            largest_weight: all.map(|group| scene.group_mass(group)).fold(0.0, f64::max),
+        }
+    }
+
+    /// The plan of a group; that of a small one is made here.
+    pub(super) fn of<'a>(&'a self, scene: &Scene, group: usize, made: &'a mut Option<GroupPlan>) -> &'a GroupPlan {
+        match self.large.binary_search_by_key(&group, |(large, _)| *large) {
+            Ok(at) => &self.large[at].1,
+            Err(_) => made.insert(GroupPlan::direct(scene, group)),
+        }
+    }
+}
+
+fn is_large(scene: &Scene, group: usize) -> bool {
+    [&scene.layout.sources, &scene.layout.targets].iter().any(|cloud| cloud.groups[group].len() > SMALL)
+}
 
 /// If at most one in this many sources is in thin blocks, all blocks count as dense: direct sums for every target would cost more than a
 /// few thin blocks on the lattice. Chosen, not measured.

@@ -15,20 +15,17 @@
 //! that miss the tolerance by this bound are summed again, directly, over all sources within the radius that surely keeps it.
 //!
 //! Order of files: [`direct`]; [`lattice`], the trait, and [`plane`], [`sphere`], [`globe`], its three implementations; [`any_lattice`], the one
-//! place that chooses among them. In memory: [`savings`], [`laid`], [`group`], [`groups`], [`memory`], [`slots`], [`summation`], [`engine`].
-//! Streamed: [`plan`] and [`moments`].
+//! place that chooses among them. In memory: [`savings`], [`laid`], [`group`], [`slots`], [`summation`], [`engine`].
+//! Streamed: [`moments`].
 
 mod any_lattice;
 mod direct;
 mod engine;
 mod globe;
 mod group;
-mod groups;
 mod laid;
 mod lattice;
-mod memory;
 mod moments;
-mod plan;
 mod plane;
 mod savings;
 mod slots;
@@ -37,7 +34,8 @@ mod summation;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::any_lattice::LatticePlan;
 pub use self::engine::Fast;
+pub(in crate::engine) use self::engine::usual_need;
 pub(crate) use self::lattice::{CountedCube, CountedRows, MOST_PARTS};
 pub(crate) use self::moments::{NodeField, NodeMoments};
-pub(crate) use self::plan::LatticePlan;

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use super::any_lattice::LatticePlan;
 use super::lattice::{BlockKey, LaidPlaces, LastBlocks, Lattice, NodeBlocks, Points, add_compensated, positions};
-use super::plan::LatticePlan;
-use crate::engine::sums::Sums;
+use crate::engine::plan::Sums;
 use crate::scene::Scene;
 
 /// A sheet of a lattice: the number of its group and its own.
@@ -79,7 +79,7 @@ impl NodeMoments {
     }
 }
 
-/// Bytes of a block besides its numbers: its key and where it is, in two maps.
+/// Bytes of a block besides its numbers: its key and where it is, in two maps that may be half empty. Estimated, not measured.
 const BYTES_OF_A_BLOCK: u64 = 160;
 
 impl SheetMoments {
@@ -158,12 +158,6 @@ struct SheetField {
 }
 
 impl NodeField {
-    /// Bytes that it takes.
-    pub(crate) fn bytes(&self) -> u64 {
-        let bytes = |field: &SheetField| 8 * field.values.len() as u64 + BYTES_OF_A_BLOCK * field.at.len() as u64;
-        self.sheets.values().map(bytes).sum()
-    }
-
     /// The sums at targets that are sorted along the curve of the plan; zeros where no targets were noted.
     pub(crate) fn sums(&self, plan: &LatticePlan, scene: &Scene, groups: &[u32], columns: usize) -> Sums {
         let (lattice, cloud) = (&*plan.lattice, &scene.layout.targets);
@@ -178,19 +172,10 @@ impl NodeField {
                 let found = lattice.read(&points, &LastBlocks { at, values });
                 for (at, found) in found.chunks_exact(columns).enumerate() {
                     let place = laid.places.get(at).map_or(owns.start + at, |place| *place as usize);
-                    write(&mut sums, place, found, plan.bound.error(found[0]));
+                    sums.write(place, found.iter().copied(), plan.bound.error(found[0]), 0.0);
                 }
             }
         }
         sums
-    }
-}
-
-/// Writes the sums of a target: mass first.
-fn write(sums: &mut Sums, place: usize, found: &[f64], error: f64) {
-    sums.mass[place] = found[0];
-    sums.error[place] = error;
-    for (column, value) in sums.values.iter_mut().zip(&found[1..]) {
-        column[place] = *value;
     }
 }

@@ -6,17 +6,17 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::direct::{DirectSums, Scratch, TargetSums};
-use super::group::{DenseSources, GroupPlan};
-use super::groups::Groups;
+use super::group::{DenseSources, GroupPlan, Groups};
+use super::laid::LaidSheet;
 use super::slots::Slot;
-use crate::engine::plan::Progress;
+use crate::engine::pieces::pieces;
+use crate::engine::plan::{Progress, Sums};
 use crate::engine::rounding::too_small;
-use crate::engine::sums::Sums;
 use crate::kernel::Decay;
 use crate::scene::{NOWHERE, Own, Scene};
 
 /// One summation over a scene.
-pub(super) struct Summation<'a, D> {
+pub(super) struct Summation<'a, D, const A: usize> {
     pub(super) scene: &'a Scene,
     pub(super) groups: &'a Groups,
     pub(super) tolerance: f64,
@@ -38,133 +38,89 @@ const SHARE_OF_A_BOX: f64 = 1.0 / 16.0;
 /// The same for rows where it did not. Chosen, not measured.
 const SMALL_SHARE: f64 = 1.0 / 1024.0;
 
-impl<D: Copy + Sync> Summation<'_, D> {
-    fn slots<'s>(&self, sums: &'s mut Sums, lengths: impl Iterator<Item = usize>) -> Vec<Slot<'s>> {
-        sums.slots(lengths, self.scene.beside, too_small(self.groups.largest_weight()))
+impl<D: Decay<A>, const A: usize> Summation<'_, D, A> {
+    /// Slots for tasks over consecutive targets.
+    fn slots<'s>(&self, sums: &'s mut Sums, targets: &Range<usize>) -> Vec<Slot<'s>> {
+        sums.slots(pieces(targets, TASK), self.scene.beside, too_small(self.groups.largest_weight))
     }
 
     /// Writes the sums over dense blocks.
     pub(super) fn read_lattices(&self, sums: &mut Sums) {
         let layout = &*self.scene.layout;
-        for (group, split) in self.groups.kept() {
+        for (group, split) in &self.groups.large {
             let Some(dense) = &split.dense else { continue };
             // Targets that no sheet owns have the error of a mass of zero.
             sums.error[layout.targets.groups[*group].clone()].fill(dense.bound.error(0.0));
             for sheet in &dense.laid.sheets {
                 let values = sheet.sums(&*dense.laid.lattice, layout, self.columns);
-                let of_target = |place: usize| sheet.of_target(&values, place, self.columns.len());
-                self.read_targets(dense, sheet.owns.clone(), of_target, sums);
+                self.read_sheet(dense, sheet, &values, sums);
             }
         }
     }
 
-    /// Writes the sums of consecutive targets.
-    fn read_targets<'v>(
-        &self,
-        dense: &DenseSources,
-        targets: Range<usize>,
-        of_target: impl Fn(usize) -> &'v [f64] + Sync,
-        sums: &mut Sums,
-    ) {
-        let tasks: Vec<Range<usize>> =
-            targets.clone().step_by(TASK).map(|start| start..targets.end.min(start + TASK)).collect();
-        let lengths = std::iter::once(targets.start).chain(tasks.iter().map(Range::len));
-        let slots = self.slots(sums, lengths).into_iter().skip(1).collect::<Vec<_>>();
-        tasks.into_par_iter().zip(slots).for_each(|(places, mut slot)| {
-            for (at, place) in places.enumerate() {
-                self.write_lattice(dense, place, of_target(place), &mut slot, at);
+    /// Writes the sums of the targets of a sheet, `values` in the order in which they are laid.
+    fn read_sheet(&self, dense: &DenseSources, sheet: &LaidSheet, values: &[f64], sums: &mut Sums) {
+        let layout = &self.scene.layout;
+        self.slots(sums, &sheet.owns).into_par_iter().for_each(|mut slot| {
+            for (at, place) in slot.targets.clone().enumerate() {
+                let found = sheet.of_target(values, place, self.columns.len());
+                let home = layout.home[place];
+                let own = layout.own == Own::LeftOut && home != NOWHERE && dense.holds(home as usize);
+                slot.error[at] = dense.bound.error(found[0]);
+                for ((slot, sum), column) in slot.columns.iter_mut().zip(found).zip(self.columns) {
+                    // The lattice cannot leave a source out: it is subtracted again; its error is within the bound.
+                    slot[at] = sum - if own { column[home as usize] } else { 0.0 };
+                }
             }
         });
     }
 
-    fn write_lattice(&self, dense: &DenseSources, place: usize, sums: &[f64], slot: &mut Slot, at: usize) {
-        let layout = &self.scene.layout;
-        let home = layout.home[place];
-        let own = layout.own == Own::LeftOut && home != NOWHERE && dense.holds(home as usize);
-        slot.error[at] = dense.bound.error(sums[0]);
-        for ((slot, sum), column) in slot.columns.iter_mut().zip(sums).zip(self.columns) {
-            // The lattice cannot leave a source out: it is subtracted again; its error is within the bound.
-            slot[at] = sum - if own { column[home as usize] } else { 0.0 };
-        }
-    }
-
     /// Adds direct sums to those of lattices; gives the targets that miss the tolerance, with their group.
-    pub(super) fn add_direct<const A: usize>(&self, sums: &mut Sums, progress: &dyn Progress) -> Vec<(usize, u32)>
-    where
-        D: Decay<A>,
-    {
-        let end = self.scene.layout.targets.len();
+    pub(super) fn add_direct(&self, sums: &mut Sums, progress: &dyn Progress) -> Vec<(usize, u32)> {
+        let targets = &self.scene.layout.targets;
         // Small groups share a task.
-        let tasks: Vec<Range<usize>> = (0..end).step_by(TASK).map(|start| start..end.min(start + TASK)).collect();
-        let slots = self.slots(sums, tasks.iter().map(Range::len));
-        let missed: Vec<Vec<(usize, u32)>> = tasks
-            .into_par_iter()
-            .zip(slots)
-            .map(|(targets, slot)| {
-                let count = targets.len() as u64;
-                let missed = self.add_direct_to::<A>(targets, slot);
-                progress.advance(count);
-                missed
-            })
-            .collect();
-        missed.concat()
+        let tasks = self.slots(sums, &(0..targets.len())).into_par_iter().map(|mut slot| {
+            let (mut missed, mut scratch) = (Vec::new(), Scratch::new(self.columns.len()));
+            for (group, places) in targets.groups_within(slot.targets.clone()) {
+                let misses = self.add_direct_in(group, places, &mut slot, &mut scratch);
+                missed.extend(misses.into_iter().map(|place| (group, place)));
+            }
+            progress.advance(slot.targets.len() as u64);
+            missed
+        });
+        tasks.collect::<Vec<_>>().concat()
     }
 
-    /// The same for consecutive targets, group by group.
-    fn add_direct_to<const A: usize>(&self, targets: Range<usize>, mut slot: Slot) -> Vec<(usize, u32)>
-    where
-        D: Decay<A>,
-    {
-        let (mut missed, mut scratch) = (Vec::new(), Scratch::new(self.columns.len()));
-        for (group, places) in self.scene.layout.targets.groups_within(targets.clone()) {
-            let misses = self.add_direct_in::<A>(group, places, targets.start, &mut slot, &mut scratch);
-            missed.extend(misses.into_iter().map(|place| (group, place)));
-        }
-        missed
-    }
-
-    /// The same for consecutive targets of one group; the slot begins at the target `first`.
-    fn add_direct_in<const A: usize>(
-        &self,
-        group: usize,
-        targets: Range<usize>,
-        first: usize,
-        slot: &mut Slot,
-        scratch: &mut Scratch,
-    ) -> Vec<u32>
-    where
-        D: Decay<A>,
-    {
+    /// The same for consecutive targets of one group, within a slot.
+    fn add_direct_in(&self, group: usize, targets: Range<usize>, slot: &mut Slot, scratch: &mut Scratch) -> Vec<u32> {
         let mut made = None;
         let split = self.groups.of(self.scene, group, &mut made);
         let places: Vec<u32> = (targets.start as u32..targets.end as u32).collect();
         if split.dense.as_ref().is_some_and(|dense| dense.thin.is_empty()) {
-            let misses = |place: &u32| !slot.suffices(*place as usize - first, &[0.0, 0.0], self.tolerance);
-            return places.into_iter().filter(misses).collect();
+            return places.into_iter().filter(|place| !slot.suffices(*place, &[0.0, 0.0], self.tolerance)).collect();
         }
         let tree = split.dense.as_ref().map_or(&split.all, |dense| &dense.thin);
         let direct = self.direct(split);
         let stride = self.columns.len() + 1;
         let (mut missed, mut found) = (Vec::new(), Vec::new());
         for team in direct.teams(&places) {
-            direct.quick::<A>(tree, team, SHARE_OF_A_BOX, slot.from(first), scratch, &mut found);
-            for (place, found) in team.chunks(1).zip(found.chunks_exact_mut(stride)) {
-                let at = place[0] as usize - first;
-                if !slot.suffices(at, found, self.tolerance) {
+            direct.quick(tree, team, SHARE_OF_A_BOX, |target| slot.least(target), scratch, &mut found);
+            for (target, found) in team.chunks(1).zip(found.chunks_exact_mut(stride)) {
+                if !slot.suffices(target[0], found, self.tolerance) {
                     let mut finer = Vec::new();
-                    direct.quick::<A>(tree, place, SMALL_SHARE, slot.from(first), scratch, &mut finer);
+                    direct.quick(tree, target, SMALL_SHARE, |target| slot.least(target), scratch, &mut finer);
                     found.copy_from_slice(&finer);
-                    if !slot.suffices(at, found, self.tolerance) {
-                        missed.push(place[0]);
+                    if !slot.suffices(target[0], found, self.tolerance) {
+                        missed.push(target[0]);
                     }
                 }
-                slot.add(at, found);
+                slot.add(target[0], found);
             }
         }
         missed
     }
 
-    fn direct<'a>(&'a self, split: &'a GroupPlan) -> DirectSums<'a, D> {
+    fn direct<'a>(&'a self, split: &'a GroupPlan) -> DirectSums<'a, D, A> {
         DirectSums {
             decay: self.decay,
             scene: self.scene,
@@ -176,29 +132,23 @@ impl<D: Copy + Sync> Summation<'_, D> {
     }
 
     /// Sums again the targets that missed the tolerance.
-    pub(super) fn repair<const A: usize>(&self, missed: &[(usize, u32)], sums: &mut Sums)
-    where
-        D: Decay<A>,
-    {
+    pub(super) fn repair(&self, missed: &[(usize, u32)], sums: &mut Sums) {
         for missed in missed.chunks(MOST_REPAIRED) {
-            let of_group = |rows: &[(usize, u32)]| self.repaired::<A>(rows);
-            let repaired: Vec<Vec<TargetSums>> = missed.par_chunk_by(|a, b| a.0 == b.0).map(of_group).collect();
-            repaired.iter().flatten().for_each(|target| target.write(sums));
+            let groups = missed.par_chunk_by(|a, b| a.0 == b.0);
+            let repaired: Vec<Vec<TargetSums>> = groups.map(|rows| self.repaired(rows)).collect();
+            for TargetSums { place, sums: found, error, exponent } in repaired.into_iter().flatten() {
+                sums.write(place as usize, found.into_iter(), error, exponent);
+            }
         }
     }
 
     /// The sums of targets of one group that missed the tolerance.
-    fn repaired<const A: usize>(&self, missed: &[(usize, u32)]) -> Vec<TargetSums>
-    where
-        D: Decay<A>,
-    {
+    fn repaired(&self, missed: &[(usize, u32)]) -> Vec<TargetSums> {
         let mut made = None;
         let direct = self.direct(self.groups.of(self.scene, missed[0].0, &mut made));
         let places: Vec<u32> = missed.iter().map(|row| row.1).collect();
-        let sure = |teams: &[&[u32]]| -> Vec<TargetSums> {
-            let mut scratch = Scratch::new(self.columns.len());
-            teams.iter().flat_map(|team| direct.sure::<A>(team, &mut scratch)).collect()
-        };
-        direct.teams(&places).par_chunks(4).flat_map_iter(sure).collect()
+        let teams = direct.teams(&places);
+        let scratch = || Scratch::new(self.columns.len());
+        teams.par_iter().map_init(scratch, |scratch, team| direct.sure(team, scratch)).flatten_iter().collect()
     }
 }

@@ -2,18 +2,18 @@
 
 use std::num::NonZero;
 use std::ops::Range;
-use std::sync::Arc;
 
 use kiddo::{ImmutableKdTree, SquaredEuclidean};
 use rayon::prelude::*;
 
 use super::candidates::{Candidates, Neighbours};
-use super::limits::Limits;
+use super::limits::{Limits, Truncation};
+use crate::engine::bounds::{Bounds, squared_distance};
 use crate::engine::decays::find_decays;
 use crate::engine::matrix::{CHUNK, RowBlock};
+use crate::engine::plan::Sums;
 use crate::engine::rounding::{rounding_error, sum};
-use crate::engine::truncation::Truncation;
-use crate::kernel::{Decay, LANES, VANISHED, WithDecay, with_decay};
+use crate::kernel::{Decay, LANES, VANISHED};
 use crate::scene::{NOWHERE, Own, Scene};
 use crate::space::compensated;
 
@@ -30,6 +30,10 @@ const ROOM: usize = 1 << 17;
 const SAMPLED_TILES: usize = 64;
 const SAMPLED_ENTRIES: usize = 100_000;
 
+/// Most sources of a group that are searched one by one, so that a million groups of a few rows need no tree each. About one or two
+/// leaves of a tree; chosen, not measured.
+const SMALL: usize = 64;
+
 /// Neighbouring targets of one group that share a query.
 pub(super) struct QueryTile {
     pub(super) targets: Range<usize>,
@@ -40,81 +44,58 @@ pub(super) struct QueryTile {
 #[derive(Default)]
 pub(super) struct MatrixRows {
     pub(super) block: RowBlock,
-    pub(super) mass: Vec<f64>,
-    pub(super) error: Vec<f64>,
-    pub(super) exponent: Vec<f64>,
-}
-
-/// Rows of the matrix on request, for any metric.
-pub(super) trait RowBuilder: Send + Sync {
-    /// Cuts the targets into runs that share a query.
-    fn tiles(&self) -> Vec<QueryTile>;
-
-    /// The rows of some consecutive tiles.
-    fn rows(&self, tiles: &[QueryTile]) -> MatrixRows;
-}
-
-/// Builds the trees for a scene.
-pub(super) fn plant(scene: Arc<Scene>, truncation: Truncation) -> Box<dyn RowBuilder> {
-    with_decay(scene.layout.metric, scene.scale, PlantTrees { scene, truncation })
-}
-
-/// Entries that the matrix would have, from a sample of its tiles.
-pub(super) fn estimate(forest: &dyn RowBuilder, tiles: &[QueryTile]) -> u64 {
-    let targets: usize = tiles.iter().map(|tile| tile.targets.len()).sum();
-    let step = tiles.len().div_ceil(SAMPLED_TILES).max(1);
-    let sample: Vec<&QueryTile> = tiles.iter().step_by(step).collect();
-    let sampled: usize = sample.iter().map(|tile| tile.targets.len()).sum();
-    // Collected in a fixed order, so that equal requests have the same estimate.
-    let nonzeros: Vec<f64> = sample.par_iter().map(|tile| estimate_tile(forest, tile)).collect();
-    (nonzeros.iter().sum::<f64>() * targets as f64 / sampled.max(1) as f64).ceil() as u64
-}
-
-/// Entries in the rows of a tile: of all of them if they are short, else of those in the middle.
-fn estimate_tile(forest: &dyn RowBuilder, tile: &QueryTile) -> f64 {
-    let all = tile.targets.len();
-    let in_one = entries(forest, tile, 1);
-    let count = (SAMPLED_ENTRIES / in_one.max(1)).clamp(1, all);
-    let found = if count == 1 { in_one } else { entries(forest, tile, count) };
-    found as f64 * all as f64 / count as f64
-}
-
-/// Entries in this many rows in the middle of a tile.
-fn entries(forest: &dyn RowBuilder, tile: &QueryTile, count: usize) -> usize {
-    let start = tile.targets.start + (tile.targets.len() - count) / 2;
-    let part = QueryTile { targets: start..start + count, group: tile.group };
-    forest.rows(std::slice::from_ref(&part)).block.columns.len()
-}
-
-struct PlantTrees {
-    scene: Arc<Scene>,
-    truncation: Truncation,
-}
-
-impl WithDecay for PlantTrees {
-    type Output = Box<dyn RowBuilder>;
-
-    fn run<D: Decay<A>, const A: usize, const K: usize>(self, decay: D) -> Self::Output {
-        Box::new(Forest::<D, A, K>::plant(decay, self.scene, self.truncation))
-    }
+    pub(super) sums: Sums,
 }
 
 /// What all tiles share: the total weight of each group, and a tree for each large one.
-struct Forest<D, const A: usize, const K: usize> {
+pub(super) struct Forest<'a, D, const A: usize, const K: usize> {
     decay: D,
-    scene: Arc<Scene>,
+    scene: &'a Scene,
     truncation: Truncation,
     /// By the number of the group, ascending.
     trees: Vec<(usize, ImmutableKdTree<f64, K>)>,
     weights: Vec<f64>,
 }
 
-/// Most sources of a group that are searched one by one, so that a million groups of a few rows need no tree each. About one or two
-/// leaves of a tree; chosen, not measured.
-const SMALL: usize = 64;
+impl<'a, D: Decay<A>, const A: usize, const K: usize> Forest<'a, D, A, K> {
+    /// Builds the trees for a scene.
+    pub(super) fn plant(decay: D, scene: &'a Scene, truncation: Truncation) -> Self {
+        let groups = scene.layout.sources.groups.iter().enumerate();
+        let large = groups.filter(|(_, sources)| sources.len() > SMALL);
+        let trees = large.map(|(group, sources)| (group, tree_over(scene, sources.clone()))).collect();
+        let weights = (0..scene.layout.sources.groups.len()).map(|group| scene.group_mass(group)).collect();
+        Self { decay, scene, truncation, trees, weights }
+    }
 
-impl<D: Decay<A>, const A: usize, const K: usize> RowBuilder for Forest<D, A, K> {
-    fn tiles(&self) -> Vec<QueryTile> {
+    /// Entries that the matrix would have, from a sample of its tiles.
+    pub(super) fn estimate(&self, tiles: &[QueryTile]) -> u64 {
+        let targets: usize = tiles.iter().map(|tile| tile.targets.len()).sum();
+        let step = tiles.len().div_ceil(SAMPLED_TILES).max(1);
+        let sample: Vec<&QueryTile> = tiles.iter().step_by(step).collect();
+        let sampled: usize = sample.iter().map(|tile| tile.targets.len()).sum();
+        // Collected in a fixed order, so that equal requests have the same estimate.
+        let nonzeros: Vec<f64> = sample.par_iter().map(|tile| self.estimate_tile(tile)).collect();
+        (nonzeros.iter().sum::<f64>() * targets as f64 / sampled.max(1) as f64).ceil() as u64
+    }
+
+    /// Entries in the rows of a tile: of all of them if they are short, else of those in the middle.
+    fn estimate_tile(&self, tile: &QueryTile) -> f64 {
+        let all = tile.targets.len();
+        let in_one = self.entries(tile, 1);
+        let count = (SAMPLED_ENTRIES / in_one.max(1)).clamp(1, all);
+        let found = if count == 1 { in_one } else { self.entries(tile, count) };
+        found as f64 * all as f64 / count as f64
+    }
+
+    /// Entries in this many rows in the middle of a tile.
+    fn entries(&self, tile: &QueryTile, count: usize) -> usize {
+        let start = tile.targets.start + (tile.targets.len() - count) / 2;
+        let part = QueryTile { targets: start..start + count, group: tile.group };
+        self.rows(std::slice::from_ref(&part)).block.columns.len()
+    }
+
+    /// Cuts the targets into runs that share a query.
+    pub(super) fn tiles(&self) -> Vec<QueryTile> {
         let mut tiles = Vec::new();
         for (group, targets) in self.scene.layout.targets.groups.iter().enumerate() {
             let typical = match self.truncation {
@@ -132,7 +113,8 @@ impl<D: Decay<A>, const A: usize, const K: usize> RowBuilder for Forest<D, A, K>
         tiles
     }
 
-    fn rows(&self, tiles: &[QueryTile]) -> MatrixRows {
+    /// The rows of some consecutive tiles.
+    pub(super) fn rows(&self, tiles: &[QueryTile]) -> MatrixRows {
         let block = RowBlock {
             first: tiles[0].targets.start,
             ends: Vec::new(),
@@ -150,16 +132,6 @@ impl<D: Decay<A>, const A: usize, const K: usize> RowBuilder for Forest<D, A, K>
         rows.block.columns.shrink_to_fit();
         rows.block.weights.shrink_to_fit();
         rows
-    }
-}
-
-impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
-    fn plant(decay: D, scene: Arc<Scene>, truncation: Truncation) -> Self {
-        let groups = scene.layout.sources.groups.iter().enumerate();
-        let large = groups.filter(|(_, sources)| sources.len() > SMALL);
-        let trees = large.map(|(group, sources)| (group, tree_over(&scene, sources.clone()))).collect();
-        let weights = (0..scene.layout.sources.groups.len()).map(|group| scene.group_mass(group)).collect();
-        Self { decay, scene, truncation, trees, weights }
     }
 
     /// The end of the longest run of targets from `start` whose box is at most `across` wide.
@@ -227,9 +199,9 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
     fn nearest_but(&self, home: u32, place: &[f64; K], group: usize) -> Option<usize> {
         let sources = self.scene.layout.sources.groups[group].clone();
         let Some(tree) = self.tree(group) else {
-            let distance = |source: usize| squared_distance(place, &self.scene.layout.sources.place(source));
             let others = sources.filter(|source| *source as u32 != home);
-            return others.min_by(|a, b| distance(*a).total_cmp(&distance(*b)));
+            let others = others.map(|other| (squared_distance(place, &self.scene.layout.sources.place(other)), other));
+            return others.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, nearest)| nearest);
         };
         let two = NonZero::<usize>::MIN.saturating_add(1);
         let found = tree.query(place).nearest_n::<SquaredEuclidean<f64>>(two).execute();
@@ -257,17 +229,13 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
                 .visit(|neighbour| candidates.sources.push(start + neighbour.item)),
         }
         candidates.sources.sort_unstable();
-        candidates.load(&self.scene);
+        candidates.load(self.scene);
     }
 
     /// The middle of the box around a tile.
     fn centre(&self, tile: &QueryTile) -> [f64; K] {
-        std::array::from_fn(|k| {
-            let axis = &self.scene.layout.targets.axes[k][tile.targets.clone()];
-            let low = axis.iter().copied().fold(f64::INFINITY, f64::min);
-            let high = axis.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            low + 0.5 * (high - low)
-        })
+        let Bounds { low, high } = Bounds::around(&self.scene.layout.targets, K, &tile.targets);
+        std::array::from_fn(|k| low[k] + 0.5 * (high[k] - low[k]))
     }
 
     /// Keeps what the truncation asks for, normalised to a row.
@@ -285,19 +253,15 @@ impl<D: Decay<A>, const A: usize, const K: usize> Forest<D, A, K> {
             *weight *= share;
         }
         rows.block.ends.push(rows.block.columns.len());
-        rows.mass.push(mass);
-        rows.exponent.push(-near.shift);
-        rows.error.push(dropped + unseen + mass * limits.rounding_of(total / mass, near.shift));
+        rows.sums.mass.push(mass);
+        rows.sums.exponent.push(-near.shift);
+        rows.sums.error.push(dropped + unseen + mass * limits.rounding_of(total / mass, near.shift));
     }
 }
 
 fn tree_over<const K: usize>(scene: &Scene, sources: Range<usize>) -> ImmutableKdTree<f64, K> {
     let places: Vec<[f64; K]> = sources.map(|place| scene.layout.sources.place(place)).collect();
     ImmutableKdTree::new_from_slice_parallel(&places).expect("places are distinct and fewer than 2^32")
-}
-
-fn squared_distance<const K: usize>(a: &[f64; K], b: &[f64; K]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
 
 /// The decay of the kernel at this many σ.

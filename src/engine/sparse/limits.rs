@@ -1,7 +1,16 @@
-//! How far one target of the sparse matrix looks for sources.
+//! Where the kernel is cut, and how far one target then looks for sources.
 
 use crate::engine::matrix::CHUNK;
 use crate::engine::rounding::rounding_error;
+
+/// Where the kernel is cut.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Truncation {
+    /// Such that no row is wrong by more than this, relative to the range of the values.
+    Tolerance(f64),
+    /// At this many σ; the certificate reports the error.
+    Cutoff(f64),
+}
 
 /// How far one target looks, in units of decay.
 pub(super) struct Limits {

@@ -18,12 +18,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use self::forest::{MatrixRows, QueryTile, RowBuilder, estimate, plant};
+use self::forest::{Forest, MatrixRows, QueryTile};
+pub use self::limits::Truncation;
 use super::matrix::{BYTES_PER_NONZERO, Matrix};
-use super::plan::{Engine, Plan, Progress};
-use super::sums::Sums;
-use super::truncation::Truncation;
+use super::plan::{Engine, Plan, Progress, Sums};
 use crate::error::Error;
+use crate::kernel::{Decay, WithDecay, with_decay};
 use crate::scene::Scene;
 
 /// The engine of the sparse matrix.
@@ -35,97 +35,82 @@ pub struct Sparse {
     pub memory_limit: Option<u64>,
 }
 
-impl Sparse {
-    /// Builds the trees and computes a sample of the rows, from which the size of the matrix is estimated.
-    fn draft(&self, scene: Arc<Scene>) -> MatrixDraft {
-        let forest = plant(scene.clone(), self.truncation);
-        let tiles = forest.tiles();
-        let nonzeros = estimate(forest.as_ref(), &tiles);
-        let (limit, cutoff) = (self.memory_limit.unwrap_or(u64::MAX), matches!(self.truncation, Truncation::Cutoff(_)));
-        MatrixDraft { scene, forest, tiles, nonzeros, limit, cutoff }
-    }
-}
-
 impl Engine for Sparse {
     fn plan(&self, scene: Arc<Scene>, progress: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
-        self.draft(scene).plan(progress)
+        let build = BuildRows { engine: self, scene: &scene, progress };
+        let rows = with_decay(scene.layout.metric, scene.scale, build)?;
+        Ok(Box::new(SparsePlan::new(scene, rows)))
     }
 }
 
-/// A sparse plan before the matrix is built.
-struct MatrixDraft {
-    scene: Arc<Scene>,
-    forest: Box<dyn RowBuilder>,
-    tiles: Vec<QueryTile>,
-    nonzeros: u64,
-    limit: u64,
-    /// Whether the kernel is cut at a fixed number of σ.
-    cutoff: bool,
+impl Sparse {
+    /// Refuses a matrix with more entries than there is memory for.
+    fn check(&self, nonzeros: u64) -> Result<(), Error> {
+        let (need, limit) = (nonzeros.saturating_mul(BYTES_PER_NONZERO), self.memory_limit.unwrap_or(u64::MAX));
+        let cutoff = matches!(self.truncation, Truncation::Cutoff(_));
+        if need > limit { Err(Error::MatrixTooLarge { nonzeros, need, limit, cutoff }) } else { Ok(()) }
+    }
 }
 
 /// Target places that one task turns into a block of rows. Chosen, not measured.
 const ROWS_PER_TASK: usize = 2048;
 
-impl MatrixDraft {
-    /// Builds the matrix, unless it would not fit in the memory limit.
-    fn plan(self, progress: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
-        self.check(self.nonzeros)?;
-        let tasks = share_out(&self.tiles);
-        progress.start(tasks.len() as u64);
+/// Builds the rows of the matrix, unless they would not fit in the memory limit.
+struct BuildRows<'a> {
+    engine: &'a Sparse,
+    scene: &'a Scene,
+    progress: &'a dyn Progress,
+}
+
+impl WithDecay for BuildRows<'_> {
+    type Output = Result<Vec<MatrixRows>, Error>;
+
+    fn run<D: Decay<A>, const A: usize, const K: usize>(self, decay: D) -> Self::Output {
+        let forest = Forest::<D, A, K>::plant(decay, self.scene, self.engine.truncation);
+        let tiles = forest.tiles();
+        self.engine.check(forest.estimate(&tiles))?;
+        let tasks = share_out(&tiles);
+        self.progress.start(tasks.len() as u64);
         let built = AtomicU64::new(0);
-        let rows = tasks
+        tasks
             .into_par_iter()
             .map(|task| {
                 // The estimate may have been low: entries that are built are checked, too.
-                self.check(built.load(Ordering::Relaxed))?;
-                let rows = self.forest.rows(task);
+                self.engine.check(built.load(Ordering::Relaxed))?;
+                let rows = forest.rows(task);
                 built.fetch_add(rows.block.columns.len() as u64, Ordering::Relaxed);
-                progress.advance(1);
+                self.progress.advance(1);
                 Ok(rows)
             })
-            .collect::<Result<Vec<MatrixRows>, Error>>()?;
-        Ok(Box::new(SparsePlan::new(self.scene, rows)))
-    }
-
-    fn check(&self, nonzeros: u64) -> Result<(), Error> {
-        let (need, limit, cutoff) = (nonzeros.saturating_mul(BYTES_PER_NONZERO), self.limit, self.cutoff);
-        if need > limit { Err(Error::MatrixTooLarge { nonzeros, need, limit, cutoff }) } else { Ok(()) }
+            .collect()
     }
 }
 
 /// Cuts the tiles into runs of about [`ROWS_PER_TASK`] targets.
 fn share_out(tiles: &[QueryTile]) -> Vec<&[QueryTile]> {
-    let mut tasks = Vec::new();
-    let (mut start, mut rows) = (0, 0);
-    for (end, tile) in tiles.iter().enumerate() {
+    let mut rows = 0;
+    let mut is_full = |tile: &QueryTile| {
         rows += tile.targets.len();
-        if rows >= ROWS_PER_TASK {
-            tasks.push(&tiles[start..=end]);
-            (start, rows) = (end + 1, 0);
-        }
-    }
-    tasks.push(&tiles[start..]);
-    tasks.retain(|task| !task.is_empty());
-    tasks
+        rows >= ROWS_PER_TASK && std::mem::take(&mut rows) > 0
+    };
+    tiles.chunk_by(|tile, _| !is_full(tile)).collect()
 }
 
 struct SparsePlan {
     scene: Arc<Scene>,
     matrix: Matrix,
-    mass: Vec<f64>,
-    error: Vec<f64>,
-    exponent: Vec<f64>,
+    /// The sums of the rows, without any column of values.
+    sums: Sums,
 }
 
 impl SparsePlan {
     fn new(scene: Arc<Scene>, rows: Vec<MatrixRows>) -> Self {
-        let mut plan =
-            Self { scene, matrix: Matrix::default(), mass: Vec::new(), error: Vec::new(), exponent: Vec::new() };
-        for rows in rows {
-            plan.matrix.blocks.push(rows.block);
-            plan.mass.extend(rows.mass);
-            plan.error.extend(rows.error);
-            plan.exponent.extend(rows.exponent);
+        let mut plan = Self { scene, matrix: Matrix::default(), sums: Sums::default() };
+        for MatrixRows { block, sums } in rows {
+            plan.matrix.blocks.push(block);
+            plan.sums.mass.extend(sums.mass);
+            plan.sums.error.extend(sums.error);
+            plan.sums.exponent.extend(sums.exponent);
         }
         plan
     }
@@ -136,9 +121,9 @@ impl Plan for SparsePlan {
         let mean = |column: &Vec<f64>| column.par_iter().zip(&self.scene.mass).map(|(sum, mass)| sum / mass).collect();
         let mut values = self.matrix.apply(&columns.iter().map(mean).collect::<Vec<_>>());
         for column in &mut values {
-            column.iter_mut().zip(&self.mass).for_each(|(value, mass)| *value *= mass);
+            column.iter_mut().zip(&self.sums.mass).for_each(|(value, mass)| *value *= mass);
         }
-        Sums { mass: self.mass.clone(), values, error: self.error.clone(), exponent: self.exponent.clone() }
+        Sums { values, ..self.sums.clone() }
     }
 
     fn matrix(&self) -> Option<&Matrix> {

@@ -43,6 +43,11 @@ impl ReportOptions {
         caller: &'a Caller,
     ) -> Result<Option<Report<'a>>, Error> {
         let Some(folder) = self.report.clone() else { return Ok(None) };
+        let whole = resolved(&folder);
+        for &(option, other) in others {
+            // Before the folder is made: it would take the name of the other output.
+            other.map_or(Ok(()), |other| refuse_folder(&whole, option, other))?;
+        }
         let report = Report::prepare(folder, "choose another with `report`", self.overwrite, caller)?;
         for &(option, other) in others {
             other.map_or(Ok(()), |other| report.refuse(option, other))?;
@@ -102,6 +107,23 @@ impl<'a> Report<'a> {
         written.push(self.index.write_bytes(html.as_bytes())?);
         Ok(written)
     }
+}
+
+/// Refuses an output with the name of the page's folder, or of a folder around it.
+fn refuse_folder(folder: &Path, option: &'static str, other: &Output) -> Result<(), Error> {
+    if folder.starts_with(other.destination()) {
+        return Err(Error::SameOutput { path: other.destination().to_owned(), options: [option, "report"] });
+    }
+    Ok(())
+}
+
+/// The path with links resolved, as far as its folders exist.
+fn resolved(path: &Path) -> PathBuf {
+    let existing = path.ancestors().find_map(|start| {
+        let folder = if start.as_os_str().is_empty() { Path::new(".") } else { start };
+        Some(std::fs::canonicalize(folder).ok()?.join(path.strip_prefix(start).ok()?))
+    });
+    existing.unwrap_or_else(|| path.to_owned())
 }
 
 /// A table of names and texts.

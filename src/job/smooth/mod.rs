@@ -37,7 +37,7 @@ pub struct Smooth {
     pub engine: EngineKind,
     /// The Parquet file that the result goes to; none where the rows to predict are in memory.
     pub output: Option<PathBuf>,
-    /// Whether to add the proven error of each row, and the effective number of its sources.
+    /// Whether to add a bound on the numerical error of each row, and the effective number of its sources.
     pub certificate: bool,
     /// A file for the weight matrix, which the sparse engine alone keeps.
     pub matrix: Option<PathBuf>,

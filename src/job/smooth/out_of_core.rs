@@ -5,7 +5,7 @@ use super::streamed::Streamed;
 use super::{Job, PhaseSeconds, SmoothedRows, Smoothing, SmoothingSummary};
 use crate::engine::{Choice, EngineKind};
 use crate::error::Error;
-use crate::io::Input;
+use crate::io::{Complete, Input};
 use crate::job::machine::Stopwatch;
 
 impl Job<'_> {
@@ -17,7 +17,9 @@ impl Job<'_> {
         let (output, _) = destinations(request, inputs, names.len(), caller)?;
         let memory = self.beside_files(request.running.memory(), output.as_ref());
         let options = request.kernel.truncation.options(request.engine, memory - memory / 4)?;
-        let run = Streamed { args: request, recipe, inputs, smoother: recipe.smoother(c, options)?, c, memory, caller };
+        let folder = request.spill_dir.clone().unwrap_or_else(std::env::temp_dir);
+        let smoother = recipe.smoother(c, options)?;
+        let run = Streamed { job: self, smoother, memory, folder, new_columns: names.len() };
         run.check_folder()?;
         let counted = run.count()?;
         let read = watch.lap();
@@ -29,8 +31,9 @@ impl Job<'_> {
         let apply = watch.lap();
         let writing = caller.phase("write");
         let columns: Vec<&str> = names.iter().map(String::as_str).collect();
-        let values = |column: usize, rows: std::ops::Range<usize>| results.values(column, rows);
-        output.map_or(Ok(()), |output| output.write_from(&inputs.test, &columns, &values)?.name())?;
+        let written =
+            output.map(|output| output.write_from(&inputs.test, &columns, &|k, rows| results.values(k, rows)));
+        written.transpose()?.map_or(Ok(()), Complete::name)?;
         drop(writing);
         let seconds = PhaseSeconds { read, plan, apply, write: watch.lap(), total: watch.total() };
         let choice = Choice { engine: request.engine.if_chosen(EngineKind::Fast), reason: strategy.reason() };

@@ -4,13 +4,11 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::boxes::{BOXES, Boxes, Omission, leave_out};
-use super::powers::log2_below;
+use super::boxes::{BOXES, Boxes, Omission, leave_out, log2_below};
 use crate::engine::bounds::Bounds;
 use crate::engine::rounding::{rounding_error, sum};
-use crate::kernel::{Decay, LANES, Lanes, exp2_minus, fma};
+use crate::kernel::{Decay, LANES, Lanes, exp2_minus, fma, lanes};
 use crate::scene::Cloud;
-use crate::simd::arch;
 
 /// Most sources in a leaf. With eight, fewer pairs would be far apart, but the compiler does not vectorise so short a loop.
 pub(crate) const LEAF: usize = LANES;
@@ -84,12 +82,6 @@ pub(crate) struct LeafPass<'a, D, const A: usize> {
     pub(crate) found: &'a mut Vec<f64>,
 }
 
-impl<D: Decay<A>, const A: usize> LeafPass<'_, D, A> {
-    pub(crate) fn run(self) {
-        arch().dispatch(self);
-    }
-}
-
 impl<D: Decay<A>, const A: usize> WithSimd for LeafPass<'_, D, A> {
     type Output = ();
 
@@ -135,7 +127,7 @@ impl<D: Decay<A>, const A: usize> LeafPass<'_, D, A> {
         let taken = &taken[first..(*count).min(first + BATCH)];
         for (kernel, &leaf) in kernel.iter_mut().zip(taken) {
             let leaf = &self.near.places[leaf as usize];
-            let many = std::array::from_fn(|k| lanes(&self.sources.axes[k], leaf, f64::NAN));
+            let many = std::array::from_fn(|k| of_leaf(&self.sources.axes[k], leaf, f64::NAN));
             let decays = self.decay.lanes::<S, LEAF>(&many, &target.place);
             for lane in 0..LEAF {
                 kernel[lane] = exp2_minus::<S>(decays[lane] - target.shift);
@@ -147,7 +139,7 @@ impl<D: Decay<A>, const A: usize> LeafPass<'_, D, A> {
         for (column, total) in self.columns.iter().zip(total) {
             let mut partial = [0.0; LEAF];
             for (kernel, &leaf) in kernel.iter().zip(taken) {
-                let x = lanes(column, &self.near.places[leaf as usize], 0.0);
+                let x = of_leaf(column, &self.near.places[leaf as usize], 0.0);
                 for lane in 0..LEAF {
                     partial[lane] = fma::<S>(kernel[lane], x[lane], partial[lane]);
                 }
@@ -176,18 +168,6 @@ impl<D: Decay<A>, const A: usize> LeafPass<'_, D, A> {
 
 /// The numbers of a leaf; spare lanes hold `spare`.
 #[inline(always)]
-fn lanes(all: &[f64], leaf: &Range<u32>, spare: f64) -> Lanes {
-    let numbers = &all[leaf.start as usize..leaf.end as usize];
-    match numbers.first_chunk() {
-        Some(whole) => *whole,
-        None => few(numbers, spare),
-    }
-}
-
-/// The same for fewer numbers than there are lanes: only where a range of sources ends.
-#[cold]
-fn few(numbers: &[f64], spare: f64) -> Lanes {
-    let mut lanes = [spare; LEAF];
-    lanes[..numbers.len()].copy_from_slice(numbers);
-    lanes
+fn of_leaf(all: &[f64], leaf: &Range<u32>, spare: f64) -> Lanes {
+    lanes(&all[leaf.start as usize..leaf.end as usize], spare)
 }

@@ -4,16 +4,14 @@
 //! Out: for each target its sums, and the error mass of what was left out and of rounding.
 //! Bound: a box of weight w at decay x contributes at most `w·2^−x`; this is added up for all boxes that are left out ([`boxes`]).
 //!
-//! Order of files: [`powers`], [`boxes`], [`leaves`], [`tree`], [`sums`].
+//! Order of files: [`boxes`], [`leaves`], [`tree`], [`sums`].
 
 mod boxes;
 mod leaves;
-mod powers;
 mod sums;
 mod tree;
 
-pub(crate) use self::boxes::BOXES;
+pub(crate) use self::boxes::{BOXES, log2_below};
 pub(crate) use self::leaves::LEAF;
-pub(crate) use self::powers::log2_below;
 pub(crate) use self::sums::{DirectSums, Scratch, TargetSums};
 pub(crate) use self::tree::Tree;

@@ -9,6 +9,7 @@ use super::boxes::{BOXES, Boxes, Omission, leave_out};
 use super::leaves::{LEAF, NearLeaves};
 use crate::engine::bounds::Bounds;
 use crate::engine::decays::find_decays;
+use crate::engine::pieces::pieces;
 use crate::kernel::Decay;
 use crate::scene::{Cloud, NOWHERE, Scene};
 use crate::simd::arch;
@@ -101,8 +102,7 @@ impl Tree {
 
 /// Cuts a range of sources into leaves.
 fn leaves_of(range: &Range<usize>) -> impl Iterator<Item = Range<u32>> + use<> {
-    let end = range.end as u32;
-    (range.start as u32..end).step_by(LEAF).map(move |start| start..end.min(start + LEAF as u32))
+    pieces(range, LEAF).map(|leaf| leaf.start as u32..leaf.end as u32)
 }
 
 /// The box around a leaf, and the logarithm of its weight.
@@ -173,13 +173,14 @@ fn look<D: Decay<A>, const A: usize>(
     left_out: u32,
     nearest: &mut (f64, usize),
 ) {
-    let place = |lane: usize| (leaf.start as usize + lane).min(leaf.end as usize - 1);
-    let many = std::array::from_fn(|k| std::array::from_fn(|lane| sources.axes[k][place(lane)]));
+    // Spare lanes repeat the last place.
+    let places: [usize; LEAF] = std::array::from_fn(|lane| (leaf.start as usize + lane).min(leaf.end as usize - 1));
+    let many = std::array::from_fn(|k| places.map(|place| sources.axes[k][place]));
     let mut decays = [[0.0; LEAF]];
     find_decays(decay, target, &[many], &mut decays);
-    for (lane, here) in decays[0].into_iter().enumerate() {
-        if here < nearest.0 && place(lane) != left_out as usize {
-            *nearest = (here, place(lane));
+    for (here, place) in decays[0].into_iter().zip(places) {
+        if here < nearest.0 && place != left_out as usize {
+            *nearest = (here, place);
         }
     }
 }

@@ -5,6 +5,7 @@ use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use serde::{Deserialize, Serialize};
 
 use super::chebyshev::{Arcs, Chebyshev, MOST_NODES, lebesgue};
+use crate::engine::fast::sphere::Cap;
 use crate::scene::Cloud;
 use crate::space::unit_vector;
 
@@ -52,8 +53,7 @@ impl Bands {
 
     /// The largest angle between two places of one patch.
     pub(crate) fn across(&self) -> f64 {
-        let radius = |band: u32| self.cap((band, 0)).1;
-        2.0 * (0..self.patches.len() as u32).map(radius).fold(0.0, f64::max)
+        2.0 * (0..self.patches.len() as u32).map(|band| self.cap((band, 0)).radius).fold(0.0, f64::max)
     }
 
     /// Where a place is that has this latitude and longitude, in radians.
@@ -67,19 +67,20 @@ impl Bands {
     /// The middle of a patch and half of its sides.
     fn middle(&self, (band, patch): PatchKey) -> ([f64; 2], [f64; 2]) {
         let half = [0.5 * self.height, PI / f64::from(self.patches[band as usize])];
-        let middle = |number: u32, half: f64| (2.0 * f64::from(number) + 1.0) * half;
-        ([middle(band, half[0]) - FRAC_PI_2, middle(patch, half[1]) - PI], half)
+        let [latitude, longitude] =
+            [(band, half[0]), (patch, half[1])].map(|(k, half)| (2.0 * f64::from(k) + 1.0) * half);
+        ([latitude - FRAC_PI_2, longitude - PI], half)
     }
 
-    /// A cap around a patch: the unit vector of its middle, and the largest angle from there.
+    /// A cap around a patch.
     ///
     /// The haversine of the arc to any place in it is that of half its height and, at most, that of half its width where it is widest.
-    pub(crate) fn cap(&self, key: PatchKey) -> ([f64; 3], f64) {
+    pub(crate) fn cap(&self, key: PatchKey) -> Cap {
         let ([latitude, longitude], half) = self.middle(key);
         let widest = largest_cosine(latitude - half[0], self.height);
         let haversine = (0.5 * half[0]).sin().powi(2) + latitude.cos() * widest * (0.5 * half[1]).sin().powi(2);
         let [x, y, z, ..] = unit_vector(latitude.to_degrees(), longitude.to_degrees());
-        ([x, y, z], 2.0 * haversine.min(1.0).sqrt().asin() + 1e-14)
+        Cap { centre: [x, y, z], radius: 2.0 * haversine.min(1.0).sqrt().asin() + 1e-14 }
     }
 
     /// The nodes of a patch, northward and eastward in each.
@@ -149,7 +150,7 @@ mod tests {
         for i in 0..2000 {
             let (a, b) = ((f64::from(i) * 0.754_877_666).fract(), (f64::from(i) * 0.569_840_291).fract());
             let place = unit_vector(180.0 * a - 90.0, 360.0 * b - 180.0);
-            let (centre, radius) = bands.cap(spot(&bands, &place).key);
+            let Cap { centre, radius } = bands.cap(spot(&bands, &place).key);
             let chord = (0..3).map(|k| (place[k] - centre[k]).powi(2)).sum::<f64>().sqrt();
             assert!(2.0 * (0.5 * chord).asin() <= radius && 2.0 * radius <= bands.across(), "{i}");
         }

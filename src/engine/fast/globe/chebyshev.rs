@@ -74,7 +74,8 @@ pub(crate) struct Arcs {
 }
 
 impl Arcs {
-    /// A bound on the error of interpolating it with this many nodes on an interval of this length, where |B| is at most `slope`.
+    /// A bound on the error of interpolating it with this many nodes on an interval of this length, where |B| is at most `slope`: the least
+    /// by some ellipses. Which are tried was chosen, not measured; each gives a bound.
     pub(crate) fn interpolation_error(&self, count: usize, length: f64, slope: f64) -> f64 {
         (1..60)
             .map(|step| self.error_on_ellipse(count, length, slope, 0.1 * f64::from(step)))
@@ -161,43 +162,43 @@ mod tests {
 
     const CIRCLES: [(f64, f64); 6] = [(0.0, 1.0), (0.0, 0.8), (0.5, 0.5), (-0.2, 0.8), (0.95, 0.05), (0.0, 0.01)];
 
-    #[test]
-    fn interpolation_keeps_its_bound_along_any_circle() {
-        let mut nearest = 0.0_f64;
-        for sigma in [0.05, 0.2, 0.6] {
-            let arcs = Arcs { sigma, longest: None };
-            for circle in CIRCLES {
-                for (length, count) in [(1.0, 6), (2.0, 10), (4.0, 14), (2.0, 16)] {
-                    let length = (length * sigma / f64::sqrt(circle.1)).min(2.0 * PI);
-                    for centre in 0..40 {
-                        let (error, bound) = error_and_bound(&arcs, circle, 0.16 * f64::from(centre), length, count);
-                        assert!(error <= bound + 1e-14, "σ {sigma}, {circle:?}, {count} nodes: {error} above {bound}");
-                        nearest = nearest.max(error / bound);
-                    }
-                }
+    /// Checks the bound on an interval around many centres of every circle; gives how much of it was used. Arcs have no limit, or the longest
+    /// one on the interval.
+    fn used(sigma: f64, length: impl Fn(f64) -> f64, count: usize, limited: bool) -> f64 {
+        let mut used = 0.0_f64;
+        for circle in CIRCLES {
+            let length = length(circle.1);
+            for centre in (0..40).map(|k| 0.16 * f64::from(k)) {
+                let at = |step: i32| centre + length * (f64::from(step) / 50.0 - 0.5);
+                let arcs = (0..=50).map(|step| (circle.0 + circle.1 * at(step).cos()).clamp(-1.0, 1.0).acos());
+                let arcs = Arcs { sigma, longest: limited.then(|| arcs.fold(0.0, f64::max)) };
+                let (error, bound) = error_and_bound(&arcs, circle, centre, length, count);
+                assert!(error <= bound + 1e-14, "σ {sigma}, {circle:?}, {count} nodes: {error} above {bound}");
+                used = used.max(error / bound);
             }
         }
-        assert!(nearest > 0.02, "the bound says nothing: {nearest}");
+        used
+    }
+
+    #[test]
+    fn interpolation_keeps_its_bound_along_any_circle() {
+        let mut most = 0.0_f64;
+        for sigma in [0.05, 0.2, 0.6] {
+            for (length, count) in [(1.0, 6), (2.0, 10), (4.0, 14), (2.0, 16)] {
+                most = most.max(used(sigma, |slope| (length * sigma / slope.sqrt()).min(2.0 * PI), count, false));
+            }
+        }
+        assert!(most > 0.02, "the bound says nothing: {most}");
     }
 
     #[test]
     fn so_it_does_for_any_width_where_arcs_are_short() {
-        let mut nearest = 0.0_f64;
+        let mut most = 0.0_f64;
         for sigma in [0.3, 1.0, 5.0, 1e3] {
-            for circle in CIRCLES {
-                for (length, count) in [(0.2, 5), (0.5, 8), (0.5, 12), (1.0, 12)] {
-                    for centre in 0..40 {
-                        let centre = 0.16 * f64::from(centre);
-                        let arc = |x: f64| (circle.0 + circle.1 * x.cos()).clamp(-1.0, 1.0).acos();
-                        let longest = (0..=50).map(|step| arc(centre + length * (f64::from(step) / 50.0 - 0.5)));
-                        let arcs = Arcs { sigma, longest: Some(longest.fold(0.0, f64::max)) };
-                        let (error, bound) = error_and_bound(&arcs, circle, centre, length, count);
-                        assert!(error <= bound + 1e-14, "σ {sigma}, {circle:?}, {count} nodes: {error} above {bound}");
-                        nearest = nearest.max(error / bound);
-                    }
-                }
+            for (length, count) in [(0.2, 5), (0.5, 8), (0.5, 12), (1.0, 12)] {
+                most = most.max(used(sigma, |_| length, count, true));
             }
         }
-        assert!(nearest > 1e-3, "the bound says nothing: {nearest}");
+        assert!(most > 1e-3, "the bound says nothing: {most}");
     }
 }

@@ -8,17 +8,16 @@
 //! ([`chebyshev`] has the proof), so that a row is certified if it has a fair part of all weight around it. Almost all have by then; others are
 //! summed again.
 //!
-//! Order of files: [`chebyshev`], [`bands`], [`nodes`], [`patches`], [`places`], [`globe_lattice`]; [`squares`] and [`least_mass`] for the choice.
+//! Order of files: [`chebyshev`], [`bands`], [`nodes`], [`patches`], [`globe_lattice`]; [`squares`] for the choice.
 
 mod bands;
 mod chebyshev;
 mod globe_lattice;
-mod least_mass;
 mod nodes;
 mod patches;
-mod places;
 mod squares;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use self::globe_lattice::PatchProblem;
-pub(crate) use self::least_mass::least_mass;
 pub(crate) use self::patches::GlobeLattice;
+pub(crate) use self::squares::least_mass;

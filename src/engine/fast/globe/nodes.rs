@@ -4,7 +4,6 @@ use pulp::{Simd, WithSimd};
 
 use super::chebyshev::{Chebyshev, MOST_NODES};
 use crate::kernel::fma;
-use crate::simd::arch;
 use crate::space::two_sum;
 
 /// Places that are added plainly; sums of these are compensated, so that the rounding error does not grow with the number of places.
@@ -12,19 +11,10 @@ use crate::space::two_sum;
 pub(crate) const CHUNK: usize = 32;
 
 /// Sums at the nodes of a patch over places at these positions with these amounts, for each column.
-pub(super) fn spread_to_patch(chebyshev: &Chebyshev, within: [&[f64]; 2], amounts: &[Vec<f64>]) -> Vec<f64> {
-    arch().dispatch(SpreadToPatch { chebyshev, within, amounts })
-}
-
-/// Interpolates the nodes of a patch, column by column, at these positions.
-pub(super) fn read_patch(chebyshev: &Chebyshev, within: [&[f64]; 2], nodes: &[f64], out: &mut [f64]) {
-    arch().dispatch(ReadFromPatch { chebyshev, within, nodes, out });
-}
-
-struct SpreadToPatch<'a> {
-    chebyshev: &'a Chebyshev,
-    within: [&'a [f64]; 2],
-    amounts: &'a [Vec<f64>],
+pub(super) struct SpreadToPatch<'a> {
+    pub(super) chebyshev: &'a Chebyshev,
+    pub(super) within: [&'a [f64]; 2],
+    pub(super) amounts: &'a [Vec<f64>],
 }
 
 impl WithSimd for SpreadToPatch<'_> {
@@ -63,11 +53,12 @@ impl WithSimd for SpreadToPatch<'_> {
     }
 }
 
-struct ReadFromPatch<'a> {
-    chebyshev: &'a Chebyshev,
-    within: [&'a [f64]; 2],
-    nodes: &'a [f64],
-    out: &'a mut [f64],
+/// Interpolates the nodes of a patch, column by column, at these positions.
+pub(super) struct ReadFromPatch<'a> {
+    pub(super) chebyshev: &'a Chebyshev,
+    pub(super) within: [&'a [f64]; 2],
+    pub(super) nodes: &'a [f64],
+    pub(super) out: &'a mut [f64],
 }
 
 impl WithSimd for ReadFromPatch<'_> {

@@ -8,13 +8,16 @@ use serde::{Deserialize, Serialize};
 use super::bands::{Bands, PatchKey};
 use super::chebyshev::{Arcs, Chebyshev, lebesgue};
 use super::nodes::CHUNK;
+use crate::engine::bounds::squared_distance;
+use crate::engine::fast::sphere::Cap;
+use crate::engine::pieces::pieces;
 use crate::engine::tile::{RUN, TargetTile};
-use crate::kernel::{DECAY_ROUNDINGS, KERNEL_ROUNDINGS, LANES, Sphere};
+use crate::kernel::{DECAY_ROUNDINGS, KERNEL_ROUNDINGS, LANES, Lanes, Sphere};
 use crate::scene::Cloud;
 
-/// Two places of a patch are at most this many heights apart.
+/// Two places of a patch are at most this many heights apart: bands that are cut worse are refused. Chosen, not measured.
 pub(crate) const ACROSS: f64 = 2.0;
-/// Errors of the angles of a place and of a node, in radians: a few roundings of angles up to 2π.
+/// Errors of the angles of a place and of a node, in radians: a few roundings of angles up to 2π, each half of 9e-16.
 const PLACE_OFF: f64 = 4e-15;
 const NODE_OFF: f64 = 2e-15;
 
@@ -65,19 +68,15 @@ impl GlobeLattice {
 
     /// For each of some patches those others that are within reach.
     pub(crate) fn near(&self, patches: &[PatchKey], others: &[PatchKey]) -> Vec<Vec<u32>> {
-        let others: Vec<([f64; 3], f64)> = others.iter().map(|key| self.bands.cap(*key)).collect();
-        let near = |key: &PatchKey| {
-            let cap = self.bands.cap(*key);
-            (0..).zip(&others).filter(|(_, other)| self.is_near(&cap, other)).map(|(number, _)| number).collect()
-        };
-        patches.par_iter().map(near).collect()
+        let others: Vec<Cap> = others.iter().map(|key| self.bands.cap(*key)).collect();
+        patches.par_iter().map(|key| self.near_cap(&self.bands.cap(*key), &others)).collect()
     }
 
-    /// Whether two caps, given by centre and radius, are within reach.
-    fn is_near(&self, (centre, radius): &([f64; 3], f64), (other, more): &([f64; 3], f64)) -> bool {
-        let squared: f64 = (0..3).map(|k| (centre[k] - other[k]).powi(2)).sum();
-        // The chord is no longer than the arc.
-        squared.sqrt() <= self.reach + radius + more
+    /// The numbers of those caps that are within reach of one. The chord is no longer than the arc.
+    fn near_cap(&self, cap: &Cap, others: &[Cap]) -> Vec<u32> {
+        let chord = |other: &Cap| squared_distance(&cap.centre, &other.centre).sqrt();
+        let near = (0..).zip(others).filter(|(_, other)| chord(other) <= self.reach + cap.radius + other.radius);
+        near.map(|(number, _)| number).collect()
     }
 
     /// All nodes of some patches.
@@ -94,19 +93,20 @@ impl GlobeLattice {
         let (from, to, nodes) = (self.nodes(sources), self.nodes(targets), self.nodes_of_a_patch());
         let moments: Vec<&[f64]> = moments.iter().map(Vec::as_slice).collect();
         let decay = Sphere { scale: 0.5 * std::f64::consts::LOG2_E / (self.sigma * self.sigma) };
-        let tiles: Vec<(usize, usize)> =
-            (0..near.len()).flat_map(|patch| (0..nodes).step_by(LANES).map(move |start| (patch, start))).collect();
-        let sum_tile = |&(patch, start): &(usize, usize)| {
-            let first = (patch * nodes + start) as u32;
-            let places: Vec<u32> = (first..first + LANES.min(nodes - start) as u32).collect();
-            TargetTile::between(decay, &to, &from, 3, &places).sum(runs_of_nodes(&near[patch], nodes), &moments)
-        };
-        let sums: Vec<_> = tiles.par_iter().map(sum_tile).collect();
+        let tiles: Vec<(usize, Range<usize>)> =
+            (0..near.len()).flat_map(|patch| pieces(&(0..nodes), LANES).map(move |tile| (patch, tile))).collect();
+        let sums: Vec<Vec<Lanes>> = tiles
+            .par_iter()
+            .map(|(patch, tile)| {
+                let places: Vec<u32> = tile.clone().map(|node| (patch * nodes + node) as u32).collect();
+                TargetTile::between(decay, &to, &from, 3, &places).sum(runs_of_nodes(&near[*patch], nodes), &moments)
+            })
+            .collect();
         let mut field = vec![0.0; near.len() * moments.len() * nodes];
-        for ((patch, start), sums) in tiles.into_iter().zip(sums) {
+        for ((patch, tile), sums) in tiles.into_iter().zip(sums) {
             let patch = &mut field[patch * moments.len() * nodes..];
             for (out, sums) in patch.chunks_exact_mut(nodes).zip(sums) {
-                out[start..].iter_mut().zip(sums).for_each(|(out, sum)| *out = sum);
+                out[tile.clone()].copy_from_slice(&sums[..tile.len()]);
             }
         }
         field
@@ -116,7 +116,7 @@ impl GlobeLattice {
 /// The nodes of some patches in runs for tiles.
 fn runs_of_nodes(patches: &[u32], nodes: usize) -> impl Iterator<Item = Range<usize>> {
     patches.iter().flat_map(move |patch| {
-        let (start, end) = (*patch as usize * nodes, (*patch as usize + 1) * nodes);
-        (start..end).step_by(RUN).map(move |start| start..end.min(start + RUN))
+        let start = *patch as usize * nodes;
+        pieces(&(start..start + nodes), RUN)
     })
 }

@@ -1,4 +1,5 @@
-//! The cheapest patches, from counts of places in squares of latitude and longitude.
+//! The cheapest patches, from counts of places in squares of latitude and longitude; and a lower bound of the mass around every target, from
+//! counts in cubes.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -6,8 +7,11 @@ use std::ops::RangeInclusive;
 use super::bands::{PatchKey, angles};
 use super::chebyshev::Arcs;
 use super::patches::{ACROSS, GlobeLattice};
+use crate::engine::bounds::squared_distance;
 use crate::engine::fast::lattice::{CountedRows, LatticeCost};
-use crate::engine::fast::sphere::{KnownPlaces, centres};
+use crate::engine::fast::savings::MULTIPLICATIONS_PER_PAIR;
+use crate::engine::fast::sphere::{KnownPlaces, angle, centre, centres, half_diagonal};
+use crate::scene::Cloud;
 
 /// Heights of bands that are tried, in σ and in radians. Chosen, not measured.
 const IN_SIGMA: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 6.0];
@@ -24,8 +28,6 @@ const MOST_OFF: f64 = 1.0 / 16.0;
 const MOST_FOR_ALL: f64 = 7.0 / 8.0;
 /// Part of all weight that a row must have around it to be certified: few rows have less when σ is this wide. Chosen, not measured.
 const COMMON: f64 = 1e-4;
-/// Multiplications between places and nodes that take as long as one pair of a direct sum: on 2026-11-18, with AVX-512, 0.06 ns and 1.5 ns.
-const MULTIPLICATIONS_PER_PAIR: f64 = 24.0;
 /// Places that are counted exactly; of more only a sample. Counting all of 304k + 304k places took 5 % of the CPU time of a run at
 /// σ = 3000 km (2026-11-19).
 const SAMPLE: usize = 1 << 14;
@@ -34,10 +36,15 @@ const SQUARE: f64 = 0.02;
 /// Rows are in more patches than the centres of their cubes are, but in fewer than twice as many. Estimated, not measured.
 const MORE_PATCHES: u64 = 2;
 
+/// Most cubes between all of which distances are computed: 17 million. Chosen, not measured.
+const MOST_CUBES: usize = 1 << 12;
+
+/// Numbers of sources and targets by the squares that they are in, to the north and to the east.
+type Squares = BTreeMap<[i32; 2], [f64; 2]>;
+
 /// Counts of sources and targets.
-pub(crate) struct SquareCounts {
-    /// Their numbers by the squares that they are in, to the north and to the east.
-    squares: BTreeMap<[i32; 2], [f64; 2]>,
+pub(super) struct SquareCounts {
+    squares: Squares,
     /// No arc is longer.
     longest: f64,
 }
@@ -62,38 +69,32 @@ impl MeshCost {
 
 impl SquareCounts {
     /// Of a sample of sources and of targets.
-    pub(super) fn of(roles: [&KnownPlaces; 2], longest: f64) -> Self {
-        let mut squares: BTreeMap<[i32; 2], [f64; 2]> = BTreeMap::new();
+    pub(super) fn of(roles: [&KnownPlaces; 2]) -> Self {
+        let mut squares = BTreeMap::new();
         for (role, known) in roles.into_iter().enumerate() {
             let every = (known.places.len() / SAMPLE).max(1);
             for place in known.places.clone().step_by(every) {
-                squares.entry(square(&angles(known.cloud, place))).or_default()[role] += every as f64;
+                counts_at(&mut squares, known.cloud, place)[role] += every as f64;
             }
         }
-        Self { squares, longest }
+        let [source, target] = roles.map(KnownPlaces::cap);
+        let apart = angle(squared_distance(&source.centre, &target.centre));
+        Self { squares, longest: apart + source.radius + target.radius }
     }
 
     /// Of rows that are counted in cubes: by the centres of these, and by their weights.
     fn of_cubes(counted: &CountedRows) -> Self {
         let cloud = centres(counted.cubes.iter().map(|cube| cube.at), counted.side);
-        let mut squares: BTreeMap<[i32; 2], [f64; 2]> = BTreeMap::new();
+        let mut squares = BTreeMap::new();
         for (place, cube) in counted.cubes.iter().enumerate() {
-            let counts = squares.entry(square(&angles(&cloud, place))).or_default();
-            counts[0] += cube.weight;
-            counts[1] += if cube.targets { cube.weight } else { 0.0 };
+            let counts = counts_at(&mut squares, &cloud, place);
+            *counts = [counts[0] + cube.weight, counts[1] + if cube.targets { cube.weight } else { 0.0 }];
         }
         Self { squares, longest: 2.0 * KnownPlaces::in_cubes(&cloud, counted.side).cap().radius }
     }
 
-    /// The cheapest mesh, if it is cheaper than direct sums.
-    pub(crate) fn cheapest(&self, sigma: f64, tolerance: f64) -> Option<GlobeLattice> {
-        let saved = self.meshes(sigma, tolerance).filter_map(|mesh| Some((self.cost(&mesh)?.saved(), mesh)));
-        let best = saved.max_by(|a, b| a.0.total_cmp(&b.0))?;
-        (best.0 > 0.0).then_some(best.1)
-    }
-
     /// All meshes by which rows would be certified.
-    pub(crate) fn meshes(&self, sigma: f64, tolerance: f64) -> impl Iterator<Item = GlobeLattice> {
+    pub(super) fn meshes(&self, sigma: f64, tolerance: f64) -> impl Iterator<Item = GlobeLattice> {
         let meshes = self.within(sigma, SHARE * COMMON * tolerance);
         meshes.filter(move |mesh| mesh.off <= MOST_OFF * tolerance)
     }
@@ -124,23 +125,32 @@ impl SquareCounts {
         }
         let near = mesh.near(&keys, &keys);
         let nodes = mesh.nodes_of_a_patch() as f64;
-        let direct = |(target, near): (&[f64; 2], &Vec<u32>)| {
-            target[1] * near.iter().map(|source| counts[*source as usize][0]).sum::<f64>()
-        };
+        let sources_near = |near: &Vec<u32>| near.iter().map(|source| counts[*source as usize][0]).sum::<f64>();
+        let pairs: f64 = counts.iter().zip(&near).map(|(target, near)| target[1] * sources_near(near)).sum();
         Some(MeshCost {
             nodes: MULTIPLICATIONS_PER_PAIR * nodes * nodes * near.iter().map(Vec::len).sum::<usize>() as f64,
             places: nodes * counts.iter().flatten().sum::<f64>(),
-            direct: MULTIPLICATIONS_PER_PAIR * counts.iter().zip(&near).map(direct).sum::<f64>(),
+            direct: MULTIPLICATIONS_PER_PAIR * pairs,
             patches: keys.len(),
         })
     }
 }
 
-fn square(angles: &[f64; 2]) -> [i32; 2] {
-    angles.map(|angle| (angle / SQUARE).floor() as i32)
+/// The counts of the square that a place is in.
+fn counts_at<'a>(squares: &'a mut Squares, cloud: &Cloud, place: usize) -> &'a mut [f64; 2] {
+    squares.entry(angles(cloud, place).map(|angle| (angle / SQUARE).floor() as i32)).or_default()
 }
 
 impl GlobeLattice {
+    /// The cheapest one for these sources and targets, if it is cheaper than direct sums.
+    pub(crate) fn design(sources: &KnownPlaces, targets: &KnownPlaces, sigma: f64, tolerance: f64) -> Option<Self> {
+        let squares = SquareCounts::of([sources, targets]);
+        let meshes = squares.meshes(sigma, tolerance);
+        let saved = meshes.filter_map(|mesh| Some((squares.cost(&mesh)?.saved(), mesh)));
+        let best = saved.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        (best.0 > 0.0).then_some(best.1)
+    }
+
     /// The cheapest one by which every row with at least this mass around it is certified.
     pub(crate) fn for_all(counted: &CountedRows, least: f64) -> Option<Self> {
         let room = counted.tolerance * least / counted.weight;
@@ -159,5 +169,46 @@ impl GlobeLattice {
         let row = self.nodes_of_a_patch();
         // Sums and their rounding errors, the columns at all nodes, and the nodes that targets read.
         Some(LatticeCost { bytes: 4 * 8 * MORE_PATCHES * (patches * row) as u64, row: row as f64, nodes })
+    }
+}
+
+/// A lower bound of the mass around every target, by the cubes that rows are counted in.
+pub(crate) fn least_mass(counted: &CountedRows) -> f64 {
+    // Rows of other groups are not around it, but every row is a source of weight one itself.
+    if counted.groups > 1 {
+        return 1.0;
+    }
+    let (cubes, side) = coarse(counted);
+    let sources: Vec<([f64; 3], f64)> = cubes.iter().map(|(cube, (_, weight))| (centre(cube, side), *weight)).collect();
+    let targets = cubes.iter().filter(|(_, (targets, _))| *targets).map(|(cube, _)| centre(cube, side));
+    let masses = targets.map(|target| least_mass_at(&target, &sources, 2.0 * half_diagonal(side), counted.sigma));
+    // A little less, for roundings of the sums themselves.
+    (1.0 - 1e-9) * masses.fold(f64::INFINITY, f64::min).max(1.0)
+}
+
+/// The same for targets around a centre, with the weights around others: two places are farther apart by `off` at most.
+fn least_mass_at(target: &[f64; 3], sources: &[([f64; 3], f64)], off: f64, sigma: f64) -> f64 {
+    sources.iter().map(|(source, weight)| weight * least_kernel(target, source, off, sigma)).sum()
+}
+
+/// The kernel between two places that are farther apart by `off` than these.
+fn least_kernel(one: &[f64; 3], other: &[f64; 3], off: f64, sigma: f64) -> f64 {
+    let arc = 2.0 * (0.5 * (squared_distance(one, other).sqrt() + off)).min(1.0).asin();
+    (-0.5 * (arc / sigma).powi(2)).exp()
+}
+
+/// Counts in cubes that are few enough: whether there are targets, and the weight; and the side of the cubes.
+fn coarse(counted: &CountedRows) -> (BTreeMap<[i64; 3], (bool, f64)>, f64) {
+    let mut ratio = 1;
+    loop {
+        let mut cubes: BTreeMap<[i64; 3], (bool, f64)> = BTreeMap::new();
+        for cube in counted.cubes {
+            let (targets, weight) = cubes.entry(cube.at.map(|number| number.div_euclid(ratio))).or_default();
+            (*targets, *weight) = (*targets || cube.targets, *weight + cube.weight);
+        }
+        if cubes.len() <= MOST_CUBES {
+            return (cubes, counted.side * ratio as f64);
+        }
+        ratio *= 2;
     }
 }

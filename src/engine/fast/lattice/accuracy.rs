@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::block_grid::BlockGrid;
+use super::blocks::BlockGrid;
 use super::window::{Load, Window, WindowDemand};
 use crate::scene::{Curve, Scene};
 

@@ -1,12 +1,15 @@
-//! Blocks of lattice nodes: which of them are needed between sources and targets.
+//! Blocks of lattice nodes: which block a place is in and where in it, and which blocks are needed between sources and targets.
 
 use std::collections::HashMap;
 use std::ops::{Range, RangeInclusive};
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::window::Window;
-use crate::scene::NOWHERE;
+use crate::engine::pieces::pieces;
+use crate::kernel::{LANES, Lanes};
+use crate::scene::{Cloud, Curve, NOWHERE};
 
 /// A block by its number along each axis; unused axes come first and are zero.
 pub(crate) type BlockKey = [i64; 3];
@@ -16,6 +19,83 @@ pub(crate) type BlockKey = [i64; 3];
 pub(crate) struct BlockRun {
     pub(crate) key: BlockKey,
     pub(crate) places: Range<usize>,
+}
+
+/// Places that one task cuts into runs. Chosen, not measured.
+const PIECE: usize = 1 << 14;
+
+/// Blocks of one side along a curve.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct BlockGrid {
+    pub(crate) curve: Curve,
+    pub(crate) dimensions: usize,
+    /// Side of a block in the unit of the axes: a power of two times the side of the smallest cubes.
+    pub(crate) side: f64,
+}
+
+impl BlockGrid {
+    fn first_axis(&self) -> usize {
+        3 - self.dimensions
+    }
+
+    /// The block of a place.
+    #[inline]
+    pub(crate) fn key(&self, cloud: &Cloud, place: usize) -> BlockKey {
+        let mut key = [0; 3];
+        for k in 0..self.dimensions {
+            key[self.first_axis() + k] = self.curve.cube(k, cloud.axes[k][place], self.side) as i64;
+        }
+        key
+    }
+
+    /// Cuts sorted places into those of each block.
+    pub(crate) fn runs(&self, cloud: &Cloud, places: Range<usize>) -> Vec<BlockRun> {
+        let pieces: Vec<Range<usize>> = pieces(&places, PIECE).collect();
+        let runs: Vec<Vec<BlockRun>> = pieces.into_par_iter().map(|piece| self.runs_of_piece(cloud, piece)).collect();
+        let mut joined: Vec<BlockRun> = Vec::with_capacity(runs.iter().map(Vec::len).sum());
+        for run in runs.into_iter().flatten() {
+            match joined.last_mut() {
+                Some(last) if last.key == run.key => last.places.end = run.places.end,
+                _ => joined.push(run),
+            }
+        }
+        joined
+    }
+
+    fn runs_of_piece(&self, cloud: &Cloud, piece: Range<usize>) -> Vec<BlockRun> {
+        let mut runs = Vec::new();
+        let mut open = BlockRun { key: self.key(cloud, piece.start), places: piece.start..piece.start };
+        for place in piece.clone() {
+            let key = self.key(cloud, place);
+            if key != open.key {
+                runs.push(open);
+                open = BlockRun { key, places: place..place };
+            }
+            open.places.end = place + 1;
+        }
+        runs.push(open);
+        runs
+    }
+
+    /// Where up to sixteen places are within their block along one axis, in nodes.
+    #[inline(always)]
+    pub(crate) fn positions(
+        &self,
+        cloud: &Cloud,
+        key: &BlockKey,
+        k: usize,
+        places: &Range<usize>,
+        nodes: usize,
+    ) -> Lanes {
+        let corner = self.curve.corner(k, key[self.first_axis() + k] as u64, self.side);
+        let mut positions = [0.0; LANES];
+        for (position, coordinate) in positions.iter_mut().zip(&cloud.axes[k][places.clone()]) {
+            *position = coordinate - corner;
+        }
+        // Rounding may have put a place on the far edge of its block.
+        let (nodes_per_unit, most) = (nodes as f64 / self.side, nodes as f64 * (1.0 - f64::EPSILON));
+        positions.map(|offset| (offset * nodes_per_unit).clamp(0.0, most))
+    }
 }
 
 /// The steps from the nodes that sources touch to those that targets read.
@@ -77,8 +157,8 @@ pub(crate) fn readers(window: &Window, sources: &[BlockKey]) -> Vec<BlockKey> {
 /// For each block after a pass where the blocks before it are that reach it along the axis, or [`NOWHERE`].
 fn links(before: &[BlockKey], after: &[BlockKey], axis: usize, reach: i64) -> Vec<u32> {
     let at = positions(before);
-    let of_block = |key: &BlockKey| line(*key, axis, reach).map(|key| at.get(&key).map_or(NOWHERE, |at| *at as u32));
-    after.iter().flat_map(of_block).collect()
+    let reaching = after.iter().flat_map(|key| line(*key, axis, -reach..=reach));
+    reaching.map(|key| at.get(&key).map_or(NOWHERE, |at| *at as u32)).collect()
 }
 
 /// All blocks that are some steps along each axis from those given.
@@ -88,11 +168,7 @@ fn widen_all(keys: &[BlockKey], dimensions: usize, steps: &RangeInclusive<i64>) 
 
 /// All blocks that are some steps along one axis from those given.
 fn widen(keys: &[BlockKey], axis: usize, steps: RangeInclusive<i64>) -> Vec<BlockKey> {
-    let step = |key: &BlockKey, step: i64| std::array::from_fn(|k| key[k] + if k == axis { step } else { 0 });
-    let mut all: Vec<BlockKey> = keys.iter().flat_map(|key| steps.clone().map(move |by| step(key, by))).collect();
-    all.par_sort_unstable();
-    all.dedup();
-    all
+    ascending(keys.iter().flat_map(|key| line(*key, axis, steps.clone())).collect())
 }
 
 /// The keys that two ascending lists have in common.
@@ -107,9 +183,9 @@ fn common(a: &[BlockKey], b: &[BlockKey]) -> Vec<BlockKey> {
     common
 }
 
-/// The blocks up to `reach` to either side along an axis.
-fn line(key: BlockKey, axis: usize, reach: i64) -> impl Iterator<Item = BlockKey> {
-    (-reach..=reach).map(move |step| {
+/// The blocks some steps from a block along an axis.
+fn line(key: BlockKey, axis: usize, steps: RangeInclusive<i64>) -> impl Iterator<Item = BlockKey> {
+    steps.map(move |step| {
         let mut other = key;
         other[axis] += step;
         other
@@ -118,9 +194,9 @@ fn line(key: BlockKey, axis: usize, reach: i64) -> impl Iterator<Item = BlockKey
 
 /// The blocks of a cube from its lowest corner on, `side` along each axis.
 pub(crate) fn cube(corner: BlockKey, dimensions: usize, side: usize) -> impl Iterator<Item = BlockKey> {
-    let extent = move |axis: usize| if axis < 3 - dimensions { 1 } else { side as i64 };
-    (0..extent(0)).flat_map(move |a| {
-        (0..extent(1)).flat_map(move |b| (0..extent(2)).map(move |c| [corner[0] + a, corner[1] + b, corner[2] + c]))
+    let extent: [i64; 3] = std::array::from_fn(|axis| if axis < 3 - dimensions { 1 } else { side as i64 });
+    (0..extent[0]).flat_map(move |a| {
+        (0..extent[1]).flat_map(move |b| (0..extent[2]).map(move |c| [corner[0] + a, corner[1] + b, corner[2] + c]))
     })
 }
 

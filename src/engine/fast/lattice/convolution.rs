@@ -1,64 +1,145 @@
-//! The middle Gaussian from nodes to nodes: a pass for each axis, block after block.
+//! The middle Gaussians from nodes to nodes: one, or several with weights between sets of columns; a pass for each axis, block after block.
 
 use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::blocks::Route;
-use super::window::Window;
+use super::window::{Load, Window};
 use crate::kernel::fma;
 use crate::scene::NOWHERE;
 use crate::simd::arch;
 
-/// Convolutions with middle Gaussians, axis after axis, of some columns at a time.
-pub(crate) struct Convolution<'a> {
-    window: &'a Window,
-    route: &'a Route,
-    columns: usize,
-    /// The results of each pass: memory that is reused from convolution to convolution.
-    passes: Vec<Vec<f64>>,
+/// Gaussians of some variances, each with a weight between every two sets of columns.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Terms {
+    /// Sets of columns at either end.
+    pub(crate) sets: usize,
+    pub(crate) parts: Vec<GaussianPart>,
 }
 
-impl<'a> Convolution<'a> {
-    pub(crate) fn new(window: &'a Window, route: &'a Route, columns: usize) -> Self {
-        Self { window, route, columns, passes: vec![Vec::new(); window.dimensions] }
+/// One Gaussian of the lattice.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct GaussianPart {
+    pub(crate) variance: f64,
+    /// The weight from set i of the sources to set j of the targets, j fastest.
+    pub(crate) weights: Vec<f64>,
+}
+
+impl Terms {
+    /// The Gaussian of variance one itself.
+    pub(crate) fn gaussian() -> Self {
+        Self { sets: 1, parts: vec![GaussianPart { variance: 1.0, weights: vec![1.0] }] }
     }
 
-    /// Numbers in one block.
-    fn numbers(&self) -> usize {
-        self.columns * self.window.nodes_per_block()
-    }
-
-    /// Convolves some columns of the first blocks, which have `stride` numbers each, with the Gaussian of one variance.
-    pub(crate) fn run(&mut self, variance: f64, from: &[f64], stride: usize, first_column: usize) -> &[f64] {
-        let matrices = MiddleMatrix::all(self.window, variance);
-        let mut passes = std::mem::take(&mut self.passes);
-        for pass in 0..passes.len() {
-            let (before, after) = passes.split_at_mut(pass);
-            let before = match before.last() {
-                Some(before) => PassInput { values: before, stride: self.numbers(), start: 0 },
-                None => PassInput { values: from, stride, start: first_column * self.window.nodes_per_block() },
-            };
-            self.pass(pass, &matrices, before, &mut after[0]);
+    /// The variance of the Gaussian, if it is a single one with weight one.
+    pub(crate) fn single(&self) -> Option<f64> {
+        match self.parts.as_slice() {
+            [part] if part.weights == [1.0] => Some(part.variance),
+            _ => None,
         }
-        self.passes = passes;
-        self.passes.last().map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn load(&self) -> Load {
+        Load { point: self.sets as f64, node: (self.sets * self.parts.len()) as f64 }
+    }
+
+    /// Total size of the weights for |α| and |β| up to `scale_offset`, all sets taken positive.
+    pub(crate) fn size(&self, scale_offset: f64) -> f64 {
+        let size = |(at, x): (usize, &f64)| x.abs() * scale_offset.powi((at / self.sets + at % self.sets) as i32);
+        self.parts.iter().flat_map(|part| part.weights.iter().enumerate()).map(size).sum()
+    }
+
+    /// Smallest and largest variance.
+    pub(crate) fn variances(&self) -> (f64, f64) {
+        let variances = self.parts.iter().map(|part| part.variance);
+        (variances.clone().fold(f64::INFINITY, f64::min), variances.fold(0.0, f64::max))
+    }
+}
+
+/// Least number of blocks of a task. Chosen, not measured.
+const BLOCKS_AT_ONCE: usize = 16;
+
+/// Nodes → nodes with the Gaussians of some terms: block after block, set by set, all columns.
+pub(super) fn convolve(window: &Window, terms: &Terms, route: &Route, spread: Vec<f64>, columns: usize) -> Vec<f64> {
+    let (sets, numbers) = (terms.sets, columns * window.nodes_per_block());
+    let convolution = Convolution { window, route, numbers };
+    if let Some(variance) = terms.single() {
+        return convolution.once(variance, spread);
+    }
+    let mut total = vec![0.0; route.last().len() * sets * numbers];
+    // Memory that is reused from convolution to convolution.
+    let mut passes = vec![Vec::new(); window.dimensions];
+    for part in &terms.parts {
+        let matrices = MiddleMatrix::all(window, part.variance);
+        for (set, weights) in part.weights.chunks_exact(sets).enumerate() {
+            convolution.run(&matrices, &spread, (sets * numbers, set * numbers), &mut passes);
+            let found = passes[window.dimensions - 1].par_chunks_exact(numbers);
+            let blocks = total.par_chunks_exact_mut(sets * numbers).zip(found);
+            blocks.with_min_len(BLOCKS_AT_ONCE).for_each(|(total, found)| {
+                for (total, weight) in total.chunks_exact_mut(numbers).zip(weights) {
+                    total.iter_mut().zip(found).for_each(|(total, value)| *total += weight * value);
+                }
+            });
+        }
+    }
+    total
+}
+
+/// Bytes of nodes before, between and after the passes, for each column.
+pub(super) fn bytes_of_nodes(window: &Window, terms: &Terms, route: &Route) -> u64 {
+    let blocks: Vec<u64> = route.stages.iter().map(|stage| stage.len() as u64).collect();
+    let (sets, last) = (terms.sets as u64, blocks.len() - 1);
+    let at_once = if terms.single().is_some() {
+        // Nodes are freed after the pass that read them.
+        blocks.windows(2).map(|pair| pair[0] + pair[1]).max().unwrap_or(0)
+    } else {
+        sets * (blocks[0] + blocks[last]) + blocks[1..].iter().sum::<u64>()
+    };
+    8 * at_once * window.nodes_per_block() as u64
+}
+
+/// Convolutions with middle Gaussians, axis after axis, of some columns at a time.
+struct Convolution<'a> {
+    window: &'a Window,
+    route: &'a Route,
+    /// Numbers of these columns in one block.
+    numbers: usize,
+}
+
+impl Convolution<'_> {
+    /// Convolves some columns of the first blocks, given by how many numbers these have and where the columns start; writes the results of
+    /// each pass.
+    fn run(&self, matrices: &[MiddleMatrix], from: &[f64], within: (usize, usize), passes: &mut [Vec<f64>]) {
+        self.pass(0, matrices, from, within, &mut passes[0]);
+        for pass in 1..passes.len() {
+            let (before, after) = passes.split_at_mut(pass);
+            self.pass(pass, matrices, &before[pass - 1], (self.numbers, 0), &mut after[0]);
+        }
     }
 
     /// Convolves all columns of the first blocks. Each pass frees what it has read, so that the next one reuses the memory.
-    pub(crate) fn once(self, variance: f64, mut values: Vec<f64>) -> Vec<f64> {
+    fn once(&self, variance: f64, mut values: Vec<f64>) -> Vec<f64> {
         let matrices = MiddleMatrix::all(self.window, variance);
         for pass in 0..self.window.dimensions {
             let mut after = Vec::new();
-            self.pass(pass, &matrices, PassInput { values: &values, stride: self.numbers(), start: 0 }, &mut after);
+            self.pass(pass, &matrices, &values, (self.numbers, 0), &mut after);
             values = after;
         }
         values
     }
 
-    fn pass(&self, pass: usize, matrices: &[MiddleMatrix], before: PassInput, after: &mut Vec<f64>) {
-        let numbers = self.numbers();
+    fn pass(
+        &self,
+        pass: usize,
+        matrices: &[MiddleMatrix],
+        before: &[f64],
+        within: (usize, usize),
+        after: &mut Vec<f64>,
+    ) {
+        let (numbers, (stride, start)) = (self.numbers, within);
         let axis = 3 - self.window.dimensions + pass;
         let inner = self.window.nodes.pow(2 - axis as u32);
         after.resize(self.route.stages[pass + 1].len() * numbers, 0.0);
@@ -67,23 +148,12 @@ impl<'a> Convolution<'a> {
         blocks.for_each(|(out, links)| {
             out.fill(0.0);
             for (source, matrix) in links.iter().zip(matrices).filter(|(source, _)| **source != NOWHERE) {
-                let values = &before.values[*source as usize * before.stride + before.start..][..numbers];
+                let values = &before[*source as usize * stride + start..][..numbers];
                 arch().dispatch(MatrixPass { inner, matrix, values, out });
             }
         });
     }
 }
-
-/// The input of a pass: its numbers, how many there are from one block to the next, and where the columns start in a block.
-#[derive(Clone, Copy)]
-struct PassInput<'a> {
-    values: &'a [f64],
-    stride: usize,
-    start: usize,
-}
-
-/// Least number of blocks of a task. Chosen, not measured.
-const BLOCKS_AT_ONCE: usize = 16;
 
 /// The middle Gaussian from the nodes of one block to those of another.
 struct MiddleMatrix {
@@ -106,10 +176,10 @@ impl MiddleMatrix {
         let n = window.nodes as i64;
         let entry = |from: i64, to: i64| window.middle(variance, to - from - step * n);
         let entries: Vec<f64> = (0..n).flat_map(|from| (0..n).map(move |to| entry(from, to))).collect();
-        let reaches = |row: &usize| entries[row * window.nodes..(row + 1) * window.nodes].iter().any(|x| *x > 0.0);
-        let start = (0..window.nodes).find(reaches).unwrap_or(window.nodes);
-        let end = (start..window.nodes).rfind(reaches).map_or(start, |last| last + 1);
-        Self { nodes: window.nodes, rows: start..end, entries }
+        let rows = (0..window.nodes).zip(entries.chunks_exact(window.nodes));
+        let mut reaching = rows.filter(|(_, row)| row.iter().any(|entry| *entry > 0.0)).map(|(row, _)| row);
+        let rows = reaching.next().map_or(0..0, |first| first..reaching.last().unwrap_or(first) + 1);
+        Self { nodes: window.nodes, rows, entries }
     }
 }
 
@@ -136,7 +206,7 @@ impl WithSimd for MatrixPass<'_> {
 }
 
 /// Rows of nodes that are multiplied together, so that each entry of the matrix is loaded once for all. Four would not fit into the
-/// registers of AVX2.
+/// registers of AVX2. Chosen, not measured.
 const TOGETHER: usize = 2;
 
 impl MatrixPass<'_> {

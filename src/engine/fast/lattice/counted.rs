@@ -38,10 +38,9 @@ pub(crate) const MOST_PARTS: usize = 1 << 14;
 impl CountedRows<'_> {
     /// The lowest and the highest corner of the cubes.
     pub(crate) fn box_around(&self) -> ([f64; 3], [f64; 3]) {
-        let numbers = |k: usize| self.cubes.iter().map(move |cube| cube.at[k]);
-        let low = |k: usize| numbers(k).min().unwrap_or(0) as f64 * self.side;
-        let high = |k: usize| (numbers(k).max().unwrap_or(0) + 1) as f64 * self.side;
-        (std::array::from_fn(low), std::array::from_fn(high))
+        let low = |k: usize| self.cubes.iter().map(|cube| cube.at[k]).min().unwrap_or(0) as f64;
+        let high = |k: usize| (self.cubes.iter().map(|cube| cube.at[k]).max().unwrap_or(0) + 1) as f64;
+        (std::array::from_fn(|k| low(k) * self.side), std::array::from_fn(|k| high(k) * self.side))
     }
 
     /// Points in σ^d next to where the lattice begins to pay.

@@ -5,11 +5,10 @@
 //!
 //! [`steps`] has the trait [`Lattice`] that the plane, the sphere and the globe implement; [`windowed`] implements its steps for the first two.
 //!
-//! Order of files: [`window`], [`terms`]; [`blocks`], [`block_grid`], [`counted`], [`bound`], [`accuracy`]; [`steps`]; [`shape`], [`window_table`],
-//! [`taps`], [`convolution`]; [`transfer`]; [`windowed`].
+//! Order of files: [`window`]; [`blocks`], [`counted`], [`bound`], [`accuracy`]; [`steps`]; [`shape`], [`window_table`],
+//! [`taps`], [`convolution`]; [`windowed`].
 
 mod accuracy;
-mod block_grid;
 mod blocks;
 mod bound;
 mod convolution;
@@ -17,20 +16,16 @@ mod counted;
 mod shape;
 mod steps;
 mod taps;
-mod terms;
-mod transfer;
 mod window;
 mod window_table;
 mod windowed;
 
 pub(crate) use self::accuracy::Accuracy;
-pub(crate) use self::block_grid::BlockGrid;
-pub(crate) use self::blocks::{BlockKey, BlockRun, Route, ascending, cube, positions};
+pub(crate) use self::blocks::{BlockGrid, BlockKey, BlockRun, Route, ascending, cube, positions};
 pub(crate) use self::bound::Bound;
+pub(crate) use self::convolution::{GaussianPart, Terms};
 pub(crate) use self::counted::{CountedCube, CountedRows, LatticeCost, MOST_PARTS};
 pub(crate) use self::steps::{LaidPlaces, LastBlocks, Lattice, NodeBlocks, Points, Sheets, add_compensated};
 pub(crate) use self::taps::{LoadPoints, PointLanes, Taps};
-pub(crate) use self::terms::{GaussianPart, Terms};
-pub(crate) use self::transfer::{Reads, Spreads};
 pub(crate) use self::window::{Load, POINTS_PER_VOLUME, Window, WindowDemand};
 pub(crate) use self::windowed::Windowed;

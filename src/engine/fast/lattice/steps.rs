@@ -91,11 +91,6 @@ pub(crate) struct LaidPlaces {
 }
 
 impl LaidPlaces {
-    /// Places of a cloud that stand in its order.
-    pub(crate) fn in_order(runs: Vec<BlockRun>) -> Self {
-        Self { runs, ..Self::default() }
-    }
-
     /// Number of places.
     pub(crate) fn len(&self) -> usize {
         self.runs.iter().map(|run| run.places.len()).sum()

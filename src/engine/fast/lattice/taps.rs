@@ -203,7 +203,7 @@ fn add_to_rows<S: Simd, const WIDTH: usize, const TOGETHER: usize>(
     }
 }
 
-/// Points that read the same nodes together.
+/// Points that read the same nodes together: each row of nodes is loaded once for all. Chosen, not measured.
 const READERS: usize = 4;
 
 struct ReadTaps<'a, P> {

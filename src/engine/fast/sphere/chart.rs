@@ -14,12 +14,15 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::cap::dot;
 use crate::engine::fast::lattice::BlockKey;
 use crate::kernel::LANES;
 use crate::scene::Cloud;
 use crate::simd::arch;
 use crate::space::{Twofold, two_product, two_sum};
+
+fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
+    (0..3).map(|k| a[k] * b[k]).sum()
+}
 
 fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]

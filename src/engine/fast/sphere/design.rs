@@ -13,7 +13,7 @@ use crate::engine::fast::lattice::{Accuracy, Bound, Load, Window, WindowDemand};
 /// Sides of blocks that are tried, in σ, each larger than the one before by this factor. Chosen, not measured.
 const SIDES: Range<f64> = 1.5..14.0;
 const NEXT_SIDE: f64 = 1.1;
-/// Smallest `scale_offset`: it keeps divisions by it finite, and no chart that pays is smaller.
+/// Smallest `scale_offset`: it keeps divisions by it finite, and no chart that pays is smaller. Chosen, not measured.
 const LEAST_OFFSET: f64 = 1e-6;
 /// Most blocks from the centre of a chart to its edge: their numbers are 32-bit.
 const MOST_BLOCKS: f64 = 1e9;
@@ -56,16 +56,12 @@ impl ChartDemand {
     pub(crate) fn new(accuracy: &Accuracy, density: f64) -> Option<Self> {
         // Where points are dense, isolated rows are few and may be summed directly.
         let root = accuracy.root * (1.0 + 0.25 * density).sqrt().min(MOST_RELAXED);
-        Self::with(accuracy.sigma, accuracy.relative, root, accuracy.left_out, density)
+        Self::for_all(&Accuracy { root, ..*accuracy }, density)
     }
 
-    /// The same where all rows are certified by the charts.
+    /// The same where all rows are certified by the charts. The expansion may use a part of the relative error.
     pub(crate) fn for_all(accuracy: &Accuracy, density: f64) -> Option<Self> {
-        Self::with(accuracy.sigma, accuracy.relative, accuracy.root, accuracy.left_out, density)
-    }
-
-    /// For this relative error, of which the expansion may use a part.
-    fn with(sigma: f64, relative: f64, root: f64, left_out: f64, density: f64) -> Option<Self> {
+        let Accuracy { sigma, relative, root, left_out } = *accuracy;
         let norm = ErrorNorm::new(2.0 * EXPANDING_SHARE * relative / root);
         let mixture = Mixture::of_arcs(sigma, &norm, 0.5 * MIXTURE_SHARE * root)?;
         Some(Self { sigma, relative: (1.0 - EXPANDING_SHARE) * relative, root, norm, mixture, left_out, density })
@@ -134,16 +130,13 @@ impl ChartDesign {
         self.expansion.near * (window.sampling + self.expansion.in_all * roundings * 0.5 * f64::EPSILON)
     }
 
-    /// Relative error of the expansion; it has another part that is a multiple of √K.
-    pub(crate) fn expanding(&self) -> f64 {
-        self.near * self.expansion.miss
-    }
-
     /// The bound of sums on these charts, with at most this many points in one block.
     pub(crate) fn bound(&self, points: usize, weight: f64) -> Bound {
         let (sampling, expansion) = (self.sampling(points), &self.expansion);
         let root = self.root() + expansion.far * sampling;
-        Bound { relative: sampling + self.expanding(), root, absolute: expansion.beyond + self.left_out, weight }
+        // The error of the expansion is one of the norm: it has a relative part, too.
+        let relative = sampling + self.near * expansion.miss;
+        Bound { relative, root, absolute: expansion.beyond + self.left_out, weight }
     }
 
     /// Error of the expansion and of truncation, as a multiple of √K.
@@ -166,18 +159,20 @@ fn few_digits(x: f64) -> f64 {
 mod tests {
     use super::*;
 
+    fn demand(sigma: f64) -> Option<ChartDemand> {
+        ChartDemand::for_all(&Accuracy { sigma, relative: 3e-7, root: 6e-10, left_out: 1e-13 }, 1.0)
+    }
+
     #[test]
     fn a_design_keeps_what_it_is_asked_for() {
         for (kilometres, radius) in [(0.1, 0.5), (1.0, 0.3), (10.0, 0.45), (100.0, 0.3)] {
-            let task = ChartDemand::with(kilometres / 6371.0, 3e-7, 6e-10, 1e-13, 1.0).expect("a mixture");
+            let task = demand(kilometres / 6371.0).expect("a mixture");
             let design = ChartDesign::new(&task, radius).expect("a chart of a continent");
             assert!(design.sampling(1000) < 1.1 * task.relative && design.root() < 1.7 * task.root, "{design:?}");
-            assert!(design.expanding() <= 0.5 * task.root * task.norm.near, "{design:?}");
+            assert!(design.near * design.expansion.miss <= 0.5 * task.root * task.norm.near, "{design:?}");
             // Corners of blocks are exact.
             assert_eq!(few_digits(design.grid.side).to_bits() & 0xF_FFFF_FFFF, 0);
         }
-        assert!(
-            ChartDemand::with(0.5, 3e-7, 6e-10, 1e-13, 1.0).is_none_or(|task| ChartDesign::new(&task, 0.5).is_none())
-        );
+        assert!(demand(0.5).is_none_or(|task| ChartDesign::new(&task, 0.5).is_none()));
     }
 }

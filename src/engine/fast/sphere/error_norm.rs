@@ -1,8 +1,8 @@
 //! The norm in which errors of kernels on the sphere are measured.
 
-/// Highest order of Laguerre's polynomials that is used: no expansion takes more parts.
+/// Highest order of Laguerre's polynomials that is used: no expansion takes more parts. Chosen, not measured.
 pub(crate) const MOST_ORDERS: usize = 12;
-/// Where they are evaluated: so often in each unit, and up to beyond the last zero, which is below 4m + 2.
+/// Where they are evaluated: so often in each unit, and up to beyond the last zero, which is below 4m + 2. How often was chosen, not measured.
 const LOOKS: u32 = 250;
 const LAST_LOOK: u32 = 60;
 
@@ -12,7 +12,8 @@ const LAST_LOOK: u32 = 60;
 pub(crate) struct ErrorNorm {
     /// κ.
     pub(crate) near: f64,
-    laguerre: [f64; MOST_ORDERS + 1],
+    /// For each order m a constant C with `|Lₘ(x)| exp(−x) ≤ C (exp(−x/2) + κ exp(−x))` for all x ≥ 0, Lₘ being Laguerre's polynomial.
+    pub(crate) laguerre: [f64; MOST_ORDERS + 1],
 }
 
 impl ErrorNorm {
@@ -23,11 +24,6 @@ impl ErrorNorm {
     /// Its length where √K is this, next to √K.
     pub(crate) fn per_root(&self, root: f64) -> f64 {
         1.0 + self.near * root
-    }
-
-    /// A constant C with `|Lₘ(x)| exp(−x) ≤ C (exp(−x/2) + κ exp(−x))` for all x ≥ 0, Lₘ being Laguerre's polynomial of this order.
-    pub(crate) fn laguerre(&self, order: usize) -> f64 {
-        self.laguerre[order]
     }
 }
 
@@ -75,7 +71,7 @@ mod tests {
         for near in [0.0, 30.0, 600.0, 1e5] {
             let norm = ErrorNorm::new(near);
             for order in 0..=6 {
-                let constant = norm.laguerre(order);
+                let constant = norm.laguerre[order];
                 let part = |k: i32| {
                     let x = 0.0317 * f64::from(k);
                     polynomial(order, x).abs() / ((0.5 * x).exp() + near)
@@ -88,6 +84,6 @@ mod tests {
                 );
             }
         }
-        assert!(ErrorNorm::new(600.0).laguerre(1) < 0.015);
+        assert!(ErrorNorm::new(600.0).laguerre[1] < 0.015);
     }
 }

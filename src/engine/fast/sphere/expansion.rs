@@ -94,8 +94,8 @@ impl<'a> Region<'a> {
         let apart = 0.5 * extent.radius * mixture.farthest * (1.0 + scale_offset);
         let (low, high) = (-(0.25 * apart * apart).min(scale_offset * scale_offset), scale_offset * scale_offset);
         let corners = [-2.0 * scale_offset, 2.0 * scale_offset].into_iter().flat_map(|sum| [(sum, low), (sum, high)]);
-        let nus = || corners.clone().flat_map(|(sum, p)| mixture.parts.iter().map(move |part| nu(part.1, sum, p)));
-        let nu = (nus().fold(f64::INFINITY, f64::min), nus().fold(f64::NEG_INFINITY, f64::max));
+        let nus = corners.flat_map(|(sum, p)| mixture.parts.iter().map(move |part| nu(part.1, sum, p)));
+        let nu = nus.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), nu| (nu.min(low), nu.max(high)));
         let product = (0.5 * (low + high), 0.5 * (high - low));
         let region = Self { norm, sigma: extent.sigma, scale_offset, product, nu, farthest: mixture.farthest };
         (region.narrowest() > 0.25).then_some(region)
@@ -113,7 +113,7 @@ impl<'a> Region<'a> {
         let mut dropped = 0.0;
         for order in 0..parts {
             let newton = ChebyshevSeries::of(parts, |s, u| self.newton(mixture, &nodes[..order], s, u));
-            dropped += newton.size(sets..) * self.norm.laguerre(order) / self.narrowest().powi(order as i32 + 1);
+            dropped += newton.size(sets..) * self.norm.laguerre[order] / self.narrowest().powi(order as i32 + 1);
             for k in 0..=order {
                 let others = nodes[..=order].iter().enumerate().filter(|(j, _)| *j != k);
                 weights[k].add(others.map(|(_, node)| nodes[k] - node).product::<f64>().recip(), &newton);
@@ -131,18 +131,15 @@ impl<'a> Region<'a> {
     /// Newton's polynomial over some nodes, added up over the mixture, at `α + β = 2 · scale_offset · s` and `p` at `u` of its range.
     fn newton(&self, mixture: &Mixture, nodes: &[f64], s: f64, u: f64) -> f64 {
         let (sum, p) = (2.0 * self.scale_offset * s, self.product.0 + self.product.1 * u);
-        let term = |(weight, variance): &(f64, f64)| {
-            let nu = nu(*variance, sum, p);
-            weight * variance * nodes.iter().map(|node| nu - node).product::<f64>()
-        };
-        mixture.parts.iter().map(term).sum()
+        let parts = mixture.parts.iter().map(|(weight, variance)| (weight * variance, nu(*variance, sum, p)));
+        parts.map(|(weight, nu)| weight * nodes.iter().map(|node| nu - node).product::<f64>()).sum()
     }
 
     /// The error of the interpolation at this many nodes, in norms.
     fn remainder(&self, mixture: &Mixture, parts: usize) -> f64 {
         let half = 0.5 * (self.nu.1 - self.nu.0);
         let product = 2.0 * (0.5 * half).powi(parts as i32);
-        self.in_norms(size(mixture) * product * self.norm.laguerre(parts) / self.narrowest().powi(parts as i32 + 1))
+        self.in_norms(size(mixture) * product * self.norm.laguerre[parts] / self.narrowest().powi(parts as i32 + 1))
     }
 
     /// `factor` times `(S + p) (exp(−x/2) + κ exp(−x))`, `x = r² / 2(S + ν)`, in norms.
@@ -170,13 +167,13 @@ impl<'a> Region<'a> {
         // How much larger a term is at distance zero than its weight, and how much wider than the kernel of chords, for p not
         // below this.
         let higher = (least + self.scale_offset * self.scale_offset) / (least + narrowest - 1.0);
-        let wider = |p: f64| ((least + widest - 1.0) / (least + p)).max(1.0);
         let near = per_chord((2.0 * NEAR).sqrt() * self.sigma);
         let far = per_chord(self.farthest);
-        let here = wider(self.product.0 - self.product.1);
+        let [here, last_wider] = [self.product.0 - self.product.1, -self.scale_offset * self.scale_offset]
+            .map(|p| ((least + widest - 1.0) / (least + p)).max(1.0));
         let last = 0.5 * (self.farthest / self.sigma).powi(2);
         let in_all = higher.max(1.0) * terms.size(self.scale_offset);
-        let last_terms = in_all * (-last / far / wider(-self.scale_offset * self.scale_offset)).exp();
+        let last_terms = in_all * (-last / far / last_wider).exp();
         let whole_sphere = self.farthest >= PI;
         let amount = higher.max(1.0) * weights;
         Expansion {

@@ -5,6 +5,7 @@
 //! by least squares, and the error of the fit is then bounded.
 
 use super::error_norm::ErrorNorm;
+use super::polynomial::chebyshev_node;
 
 /// Weights and variances of Gaussians, in σ², that add up to the kernel within a known error.
 #[derive(Clone, Debug)]
@@ -16,20 +17,20 @@ pub(crate) struct Mixture {
     pub(crate) farthest: f64,
 }
 
-/// How many Gaussians are tried if one is not enough: odd numbers, so that one of them has variance one.
+/// How many Gaussians are tried if one is not enough: odd numbers, so that one of them has variance one. Chosen, not measured.
 const COUNTS: [usize; 4] = [3, 5, 7, 9];
 /// Variances lie within this many σ, in radians, of one: proportional to the curvature, so that weights stay small. Chosen, not measured.
 const SPREAD_PER_SIGMA: f64 = 1.2;
 /// And never farther from one than this. Chosen, not measured.
 const MOST_SPREAD: f64 = 0.25;
-/// Arcs beyond this many σ are bounded by their size alone: K is 2e-22 there.
+/// Arcs beyond this many σ are bounded by their size alone: K is 2e-22 there. Chosen, not measured.
 const FARTHEST: f64 = 10.0;
 /// Pieces of one σ of arc: over each the norm changes by a third at most where it matters, up to 5 σ, and a polynomial of
 /// this degree follows the error within 1e-14.
 const PIECES: f64 = 8.0;
 const DEGREE: usize = 7;
 /// Chebyshev points in each piece. A polynomial of that degree is at most `1 / cos(π · DEGREE / 2 · SAMPLES)` times larger between
-/// them than on them (Ehlich and Zeller).
+/// them than on them (Ehlich and Zeller). Chosen, not measured.
 const SAMPLES: usize = 24;
 
 impl Mixture {
@@ -54,7 +55,7 @@ impl<'a> Samples<'a> {
     fn new(sigma: f64, norm: &'a ErrorNorm) -> Self {
         let farthest = (FARTHEST * sigma).min(std::f64::consts::PI);
         let pieces = (PIECES * farthest / sigma).ceil().max(1.0);
-        let node = |k: usize| 0.5 - 0.5 * (std::f64::consts::PI * (k as f64 + 0.5) / SAMPLES as f64).cos();
+        let node = |k: usize| 0.5 - 0.5 * chebyshev_node(k, SAMPLES);
         let piece = |piece: u32| (0..SAMPLES).map(move |k| (f64::from(piece) + node(k)) / pieces * farthest);
         Self { sigma, norm, farthest, arcs: (0..pieces as u32).flat_map(piece).collect() }
     }
@@ -81,9 +82,8 @@ impl<'a> Samples<'a> {
 
     /// Weights that fit the kernel best by the norm.
     fn fit(&self, count: usize) -> Vec<(f64, f64)> {
-        let node = |k: usize| (std::f64::consts::PI * (k as f64 + 0.5) / count as f64).cos();
         let spread = (SPREAD_PER_SIGMA * self.sigma).min(MOST_SPREAD);
-        let variances: Vec<f64> = (0..count).map(|k| 1.0 + spread * node(k)).collect();
+        let variances: Vec<f64> = (0..count).map(|k| 1.0 + spread * chebyshev_node(k, count)).collect();
         let columns: Vec<Vec<f64>> =
             variances.iter().map(|&variance| self.relative(|arc| self.part(arc, variance))).collect();
         let weights = least_squares(columns, self.relative(|arc| self.kernel(arc)));
@@ -101,12 +101,11 @@ impl<'a> Samples<'a> {
         let sum = |arc: f64| parts.iter().map(|(weight, variance)| weight * self.part(arc, *variance)).sum::<f64>();
         let miss = |&arc: &f64| (sum(arc) - self.kernel(arc)).abs() / self.root(arc);
         let width = self.farthest * SAMPLES as f64 / self.arcs.len() as f64;
+        let ends = (1..).map(|piece: u32| f64::from(piece) * width);
+        let misses = self.arcs.chunks_exact(SAMPLES).map(|arcs| arcs.iter().map(miss).fold(0.0, f64::max));
         // The norm is shortest, next to √K, where a piece ends.
-        let of_piece = |(piece, arcs): (usize, &[f64])| {
-            let end = (piece + 1) as f64 * width;
-            arcs.iter().map(miss).fold(0.0, f64::max) / self.norm.per_root(self.root(end))
-        };
-        let largest = self.arcs.chunks_exact(SAMPLES).enumerate().map(of_piece).fold(0.0, f64::max);
+        let in_norms = misses.zip(ends).map(|(miss, end)| miss / self.norm.per_root(self.root(end)));
+        let largest = in_norms.fold(0.0, f64::max);
         let between = (std::f64::consts::FRAC_PI_2 * DEGREE as f64 / SAMPLES as f64).cos().recip();
         Mixture { miss: between * largest + 1e-14, farthest: self.farthest, parts }
     }

@@ -4,10 +4,9 @@
 //! Bound: that of the lattice, and what the kernel loses in a chart: [`expansion`] has the proof for arcs in charts,
 //! [`mixture`] for arcs by chords. [`design`] adds them up.
 //!
-//! Order of files: [`error_norm`], [`mixture`], [`polynomial`], [`expansion`]; [`cap`], [`known`], [`reach`]; [`chart`], [`places`], [`windows`];
+//! Order of files: [`error_norm`], [`mixture`], [`polynomial`], [`expansion`]; [`known`]; [`chart`], [`places`], [`windows`];
 //! [`design`]; [`sphere_lattice`].
 
-mod cap;
 mod chart;
 mod design;
 mod error_norm;
@@ -16,11 +15,9 @@ mod known;
 mod mixture;
 mod places;
 mod polynomial;
-mod reach;
 mod sphere_lattice;
 mod windows;
 
-pub(crate) use self::cap::angle;
 pub(crate) use self::design::ChartDemand;
-pub(crate) use self::known::{KnownPlaces, centres, half_diagonal, sorted_centres};
+pub(crate) use self::known::{Cap, KnownPlaces, angle, centre, centres, half_diagonal, sorted_centres};
 pub(crate) use self::sphere_lattice::{BYTES_OF_PLACE, ChartProblem, SphereLattice};

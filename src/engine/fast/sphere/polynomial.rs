@@ -60,12 +60,14 @@ impl ChebyshevSeries {
 
 /// The discrete cosine transform along the first axis, which becomes the second.
 fn cosine_transform(count: usize, values: &[f64]) -> Vec<f64> {
-    let coefficient = |a: usize, b: usize| {
-        let angle = |k: usize| PI * a as f64 * (k as f64 + 0.5) / count as f64;
-        let scale = if a == 0 { 1.0 } else { 2.0 } / count as f64;
-        scale * (0..count).map(|k| values[k * count + b] * angle(k).cos()).sum::<f64>()
-    };
-    (0..count * count).map(|at| coefficient(at % count, at / count)).collect()
+    (0..count * count).map(|at| coefficient(count, &values[at / count..], at % count)).collect()
+}
+
+/// The coefficient of one order, from every `count`-th of some values.
+fn coefficient(count: usize, values: &[f64], order: usize) -> f64 {
+    let angle = |k: usize| PI * order as f64 * (k as f64 + 0.5) / count as f64;
+    let scale = if order == 0 { 1.0 } else { 2.0 } / count as f64;
+    scale * values.iter().step_by(count).enumerate().map(|(k, value)| value * angle(k).cos()).sum::<f64>()
 }
 
 /// A polynomial in α and β by coefficients, powers of β fastest, of degree below the square root of their number in each.

@@ -9,15 +9,13 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::cap::Cap;
 use super::chart::Frame;
 use super::design::{ChartDemand, ChartDesign};
-use super::known::{KnownPlaces, sorted_centres};
-use super::places::lay_out;
-use super::reach::SourceReach;
-use super::windows::ChartWindows;
+use super::known::{Cap, KnownPlaces, sorted_centres};
+use super::places::{SourceReach, lay_out};
+use super::windows;
 use crate::engine::fast::lattice::{
-    BlockGrid, BlockKey, BlockRun, Bound, CountedRows, LaidPlaces, Points, Sheets, Terms, Window, Windowed,
+    BlockGrid, BlockKey, BlockRun, Bound, CountedRows, LaidPlaces, Points, Sheets, Taps, Terms, Window, Windowed,
 };
 use crate::scene::Cloud;
 
@@ -44,6 +42,12 @@ struct Chart {
     reach: SourceReach,
 }
 
+impl Chart {
+    fn new(targets: &KnownPlaces, cap: Cap, halo: f64) -> Self {
+        Self { frame: Frame::about(cap.centre), reach: SourceReach::new(targets, cap, halo) }
+    }
+}
+
 /// Cubes along the curve, and the chart of each.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct ChartCubes {
@@ -54,8 +58,8 @@ struct ChartCubes {
 /// What charts are drawn for.
 pub(crate) struct ChartProblem<'a> {
     pub(crate) demand: ChartDemand,
-    pub(crate) sources: KnownPlaces<'a>,
-    pub(crate) targets: KnownPlaces<'a>,
+    pub(crate) sources: &'a KnownPlaces<'a>,
+    pub(crate) targets: &'a KnownPlaces<'a>,
     /// Blocks along the curve in which sources are compared with what a chart reaches.
     pub(crate) cells: BlockGrid,
     /// Smallest side of a chart.
@@ -91,16 +95,12 @@ impl SphereLattice {
             Some((cut.overlap * design.cost(demand), design, cut))
         });
         let (_, design, cut) = designed.min_by(|a, b| a.0.total_cmp(&b.0))?;
-        let chart = |(targets_of_chart, cap): &(BlockRun, Cap)| Chart {
-            frame: Frame::about(cap.centre),
-            reach: SourceReach::new(&targets.part(targets_of_chart.places.clone()), *cap, halo),
-        };
-        let charts = cut.pieces.iter().map(chart).collect();
-        Some(Self { design, charts, cells: *cells, cubes: cut.cubes() })
+        let charts = cut.pieces.iter().map(|(run, cap)| Chart::new(&targets.part(run.places.clone()), *cap, halo));
+        Some(Self { design, charts: charts.collect(), cells: *cells, cubes: cut.cubes() })
     }
 }
 
-/// Larger cubes would not be aligned with those that rows are counted in, and cut the sphere no better than into octants.
+/// Larger cubes would not be aligned with those that rows are counted in, and cut the sphere no better than into octants. Chosen, not measured.
 const LARGEST_SIDE: f64 = 1.5;
 
 impl ChartCut {
@@ -170,8 +170,6 @@ impl Sheets for SphereLattice {
 }
 
 impl Windowed for SphereLattice {
-    type Windows<'a> = ChartWindows<'a>;
-
     fn window(&self) -> &Window {
         &self.design.window
     }
@@ -180,8 +178,12 @@ impl Windowed for SphereLattice {
         &self.design.expansion.terms
     }
 
-    fn windows<'a>(&'a self, points: &Points<'a>) -> ChartWindows<'a> {
-        ChartWindows { grid: &self.design.grid, laid: points.laid, columns: points.columns }
+    fn spread_run(&self, taps: &Taps, sources: &Points, run: &BlockRun, nodes: &mut [f64]) {
+        windows::spread(&self.design.grid, taps, sources, run, nodes);
+    }
+
+    fn read_run(&self, taps: &Taps, targets: &Points, run: &BlockRun, nodes: &[f64], values: &mut [f64]) {
+        windows::read(&self.design.grid, taps, targets, run, nodes, values);
     }
 
     /// About: as if all rows were at the centres of their cubes.

@@ -27,7 +27,7 @@ pub(super) enum Pass {
 }
 
 /// What is done with each batch.
-type Work<'a> = &'a mut dyn FnMut(&Batch) -> Result<(), Error>;
+pub(super) type Work<'a> = &'a mut dyn FnMut(&Batch) -> Result<(), Error>;
 
 impl Streamed<'_> {
     /// Smooths the rows of a tile group, which `each` hands over batch by batch in each pass. Gives the bytes that their moments took.
@@ -40,29 +40,30 @@ impl Streamed<'_> {
         let mut moments = GroupMoments::default();
         each(Pass::AddUp, &mut |batch| {
             moments.add(group, batch.tile, batch.role, &batch.rows)?;
-            self.check_nodes(&moments)
+            // Groups of rows may have more nodes between them than was planned.
+            self.check_share("the nodes of lattices", moments.bytes(), SHARE_OF_NODES)
         })?;
         let node_bytes = moments.bytes();
         // Rows in files were compared with the counts when they were read.
-        let field = self.told_as_disk(moments.field(group))?;
+        let field = self.blaming_the_disk(moments.field(group))?;
         let mut read: BTreeMap<u32, Checksums> = BTreeMap::new();
         each(Pass::ReadOff, &mut |batch| {
             read.entry(batch.tile).or_default().add(batch.role.role(), &batch.rows);
-            results.add(batch.numbers, &field.smooth(group, self.c, &batch.rows)?)
+            results.add(batch.numbers, &field.smooth(group, self.job.c, &batch.rows)?)
         })?;
-        self.told_as_disk(read.iter().try_for_each(|(tile, rows)| field.check(*tile, rows)))?;
+        self.blaming_the_disk(read.iter().try_for_each(|(tile, rows)| field.check(*tile, rows)))?;
         Ok(node_bytes)
     }
 
     /// All rows, from the input files.
     pub(super) fn each_in_files(&self, counted: &Counted, pass: Pass, work: Work) -> Result<(), Error> {
         let (name, rows, roles) = match pass {
-            Pass::AddUp => ("moments", self.inputs.rows(), &Role::ALL[..]),
-            Pass::ReadOff => ("smooth", self.inputs.test.rows(), &[Role::ToPredict][..]),
+            Pass::AddUp => ("moments", self.job.inputs.rows(), &Role::ALL[..]),
+            Pass::ReadOff => ("smooth", self.job.inputs.test.rows(), &[Role::ToPredict][..]),
         };
-        let phase = self.caller.phase(name);
+        let phase = self.job.caller.phase(name);
         phase.start(rows as u64);
-        self.each_row(counted, &*phase, roles, |table, first_row, role| {
+        self.read_again(counted, roles, &*phase, |table, first_row, role| {
             let numbers: Vec<f64> = (0..table.places.len()).map(|at| (first_row + table.row(at)) as f64).collect();
             let role = if role == Role::ToPredict { TileRole::Home } else { TileRole::Labelled };
             work(&Batch { tile: 0, role, numbers: &numbers, rows: sources(table) })
@@ -85,15 +86,6 @@ impl Streamed<'_> {
             if pass == Pass::ReadOff {
                 progress.advance(rows.numbers.len() as u64);
             }
-        }
-        Ok(())
-    }
-
-    /// Groups of rows may have more nodes between them than was planned.
-    fn check_nodes(&self, moments: &GroupMoments) -> Result<(), Error> {
-        let (need, limit) = (moments.bytes(), self.memory / SHARE_OF_NODES);
-        if need > limit {
-            return Err(Error::Memory { what: "the nodes of lattices".to_owned(), need, limit });
         }
         Ok(())
     }

@@ -8,22 +8,21 @@ use serde::Serialize;
 mod groups;
 mod tiles;
 
+use self::groups::Work;
 use super::results::Results;
-use super::{Scores, Smooth};
+use super::{Job, Scores};
 use crate::engine::Progress;
 use crate::error::{Error, bytes};
 use crate::io::{Budget, Input, Spill, free_space};
-use crate::job::caller::Caller;
 use crate::job::inputs::Inputs;
 use crate::job::options::OnInvalid;
 use crate::job::reader::Reader;
-use crate::job::recipe::Recipe;
 use crate::job::table::Table;
 use crate::partition::{Census, Checksums, Partition, Role, SmoothingProblem, SourceRows, TileGroup};
-use crate::points::Places;
 use crate::report::number;
 use crate::score::ScoreTally;
 use crate::smoother::Smoother;
+use crate::span::Span;
 
 /// Below this nothing is tried: buffers and counts alone take as much.
 pub(super) const LEAST_MEMORY: u64 = 64 << 20;
@@ -50,20 +49,19 @@ const MOST_IN_A_PART: u64 = 1 << 20;
 
 /// A run that does not fit.
 pub(super) struct Streamed<'a> {
-    pub(super) args: &'a Smooth,
-    pub(super) recipe: &'a Recipe,
-    pub(super) inputs: &'a Inputs,
+    pub(super) job: &'a Job<'a>,
     pub(super) smoother: Smoother,
-    pub(super) c: f64,
     pub(super) memory: u64,
-    pub(super) caller: &'a Caller<'a>,
+    /// Where rows and results go that memory does not hold.
+    pub(super) folder: PathBuf,
+    /// Columns that are added to the rows.
+    pub(super) new_columns: usize,
 }
 
 /// What is known of all rows after they were counted.
 pub(super) struct Counted {
     census: Census,
-    /// Lowest and highest value of each column, labels among them.
-    ranges: Vec<(f64, f64)>,
+    problem: SmoothingProblem,
     pub(super) skipped: usize,
     /// Memory for the keys of groups, which stay while rows are read.
     keys: u64,
@@ -97,16 +95,12 @@ impl StreamedRun {
     pub(super) fn for_people(self) -> String {
         match self {
             Self::Tiles { tiles, tile_groups, copies, spilled_bytes } => {
+                let (size, tiles) = (bytes(spilled_bytes), number(tiles));
                 let by_moments = match tile_groups {
                     0 => String::new(),
-                    1 => ", a tile group by its moments".to_owned(),
-                    _ => format!(", {} tile groups by their moments", number(tile_groups)),
+                    _ => format!(", by moments in {} tile groups", number(tile_groups)),
                 };
-                format!(
-                    "{} in {} tiles, {copies:.2} copies of each row{by_moments}",
-                    bytes(spilled_bytes),
-                    number(tiles)
-                )
+                format!("{size} in {tiles} tiles, {copies:.2} copies of each row{by_moments}")
             }
             Self::Moments { node_bytes, spilled_bytes } => {
                 format!("{} of results; nodes took {}", bytes(spilled_bytes), bytes(node_bytes))
@@ -118,7 +112,7 @@ impl StreamedRun {
 /// How a run is done.
 pub(super) enum Strategy {
     /// In tiles, with rows on disk.
-    Tiles(Partition),
+    Tiles(Box<Partition>),
     /// As one tile group of all rows, which stay in the input files.
     Moments(Box<TileGroup>),
 }
@@ -136,114 +130,124 @@ impl Strategy {
 impl Streamed<'_> {
     /// Counts all rows.
     pub(super) fn count(&self) -> Result<Counted, Error> {
-        let phase = self.caller.phase("count");
-        phase.start(self.inputs.rows() as u64);
-        let mut counted: Option<Counted> = None;
-        let mut invalid: Option<Error> = None;
-        // One reader for both, so that groups have the same numbers.
-        let mut reader = self.args.data.reader_of(self.inputs, self.caller);
-        for role in Role::ALL {
-            self.each_part(role, &mut reader, &mut invalid, &*phase, |table, _| {
-                let counted = match &mut counted {
-                    Some(counted) => counted,
-                    none => none.insert(self.nothing(&table.places)?),
-                };
-                counted.add(table, role)
-            })?;
-        }
-        let keys = reader.bytes_of_keys();
-        match (invalid, counted) {
-            (Some(error), _) => Err(error),
-            (None, Some(counted)) => Ok(Counted { keys, ..counted }),
-            // Without a single row there is nothing that would not fit.
-            (None, None) => Err(self.too_small()),
-        }
+        let phase = self.job.caller.phase("count");
+        phase.start(self.job.inputs.rows() as u64);
+        let mut counted = self.nothing();
+        counted.keys = self.read(&Role::ALL, &*phase, |table, _, role| counted.add(table, role))?;
+        Ok(counted)
     }
 
-    fn nothing(&self, places: &Places) -> Result<Counted, Error> {
-        let sigma = self.recipe.sigma.sigma();
+    fn nothing(&self) -> Counted {
+        let Job { request, recipe, inputs, .. } = self.job;
+        let (sigma, truncation) = (recipe.sigma.sigma(), request.kernel.truncation);
         let cells = (self.memory / MEMORY_PER_CELL).min(Census::MOST_CELLS as u64);
-        let census = Census::new(sigma, places.metric(sigma)?, cells as usize);
-        let ranges = vec![(f64::INFINITY, f64::NEG_INFINITY); self.inputs.predictions.len()];
-        Ok(Counted { census, ranges, skipped: 0, keys: 0 })
+        let problem = SmoothingProblem {
+            label_weight: recipe.label_weight,
+            tolerance: truncation.tolerance().unwrap_or(Smoother::DEFAULT_TOLERANCE),
+            cutoff: truncation.cutoff(),
+            ranges: vec![(f64::INFINITY, f64::NEG_INFINITY); inputs.predictions.len()],
+            n_effective: request.certificate,
+        };
+        Counted { census: Census::new(sigma, inputs.metric(sigma), cells as usize), problem, skipped: 0, keys: 0 }
     }
 
-    fn too_small(&self) -> Error {
-        Error::Memory { what: "smoothing in tiles".to_owned(), need: LEAST_MEMORY, limit: self.memory }
+    /// Reads the rows of some roles, part by part: what takes part, and the first row of the part. Gives the bytes that the keys of groups take.
+    fn read(
+        &self,
+        roles: &[Role],
+        progress: &dyn Progress,
+        mut work: impl FnMut(&Table, usize, Role) -> Result<(), Error>,
+    ) -> Result<u64, Error> {
+        // One reader for all, so that groups have the same numbers.
+        let mut reader = self.job.request.data.reader_of(self.job.inputs, self.job.caller);
+        for role in roles {
+            self.read_role(*role, &mut reader, progress, |table, first_row| work(table, first_row, *role))?;
+        }
+        Ok(reader.bytes_of_keys())
     }
 
-    /// Reads the rows of one role, part by part: what takes part, and the first row of the part. Where invalid rows are an error, the first
-    /// is kept and the others are counted.
-    fn each_part(
+    /// Reads all rows of some roles again, which must be those that were counted, and were valid then.
+    fn read_again(
+        &self,
+        counted: &Counted,
+        roles: &[Role],
+        progress: &dyn Progress,
+        mut work: impl FnMut(&Table, usize, Role) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut seen = Checksums::default();
+        self.read(roles, progress, |table, first_row, role| {
+            seen.add(role, &sources(table));
+            self.blaming_the_file(role, work(table, first_row, role))
+        })?;
+        let counted = counted.census.checksums();
+        roles.iter().try_for_each(|role| self.blaming_the_file(*role, seen.check_role(*role, &counted)))
+    }
+
+    /// The same for the rows of one role. Where invalid rows are an error, the first is kept and the others are counted.
+    fn read_role(
         &self,
         role: Role,
         reader: &mut Reader,
-        invalid: &mut Option<Error>,
         progress: &dyn Progress,
         mut work: impl FnMut(&Table, usize) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let Some(input) = self.input(role) else { return Ok(()) };
-        let label: Vec<String> = self.inputs.label.iter().cloned().collect();
-        let columns = if role == Role::ToPredict { &self.inputs.predictions } else { &label };
-        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let Inputs { predictions, label, .. } = self.job.inputs;
+        let columns: Vec<&str> = match role {
+            Role::ToPredict => predictions.iter().map(String::as_str).collect(),
+            Role::Labelled => label.iter().map(String::as_str).collect(),
+        };
+        let mut invalid = None;
         for part in self.parts(input) {
             match reader.read(&part, &columns) {
-                Ok(table) if invalid.is_none() => work(&table, part.first_row())?,
-                Ok(table) => count_more(invalid, table.skipped()),
+                Ok(table) => match &mut invalid {
+                    Some(Error::InvalidRows { count, .. }) => *count += table.skipped(),
+                    _ => work(&table, part.first_row())?,
+                },
                 Err(error @ Error::InvalidRows { .. }) => {
-                    *invalid = Some(error);
+                    invalid = Some(error);
                     reader.on_invalid = OnInvalid::Skip;
                 }
                 Err(error) => return Err(error),
             }
-            self.check_keys(reader)?;
+            // Groups need their keys as long as rows are read.
+            self.check_share("the keys of groups, so far,", reader.bytes_of_keys(), SHARE_OF_KEYS)?;
             progress.advance(part.rows() as u64);
         }
-        Ok(())
+        invalid.map_or(Ok(()), Err)
     }
 
-    /// Groups need their keys as long as rows are read.
-    fn check_keys(&self, reader: &Reader) -> Result<(), Error> {
-        let (need, limit) = (reader.bytes_of_keys(), self.memory / SHARE_OF_KEYS);
+    /// Checks that something keeps to its part of the memory.
+    fn check_share(&self, what: &str, need: u64, share: u64) -> Result<(), Error> {
+        let limit = self.memory / share;
         if need > limit {
-            return Err(Error::Memory { what: "the keys of groups, so far,".to_owned(), need, limit });
+            return Err(Error::Memory { what: what.to_owned(), need, limit });
         }
         Ok(())
     }
 
     fn input(&self, role: Role) -> Option<&Input> {
         match role {
-            Role::ToPredict => Some(&self.inputs.test),
-            Role::Labelled => self.inputs.train.as_ref().filter(|_| self.recipe.label_weight > 0.0),
+            Role::ToPredict => Some(&self.job.inputs.test),
+            Role::Labelled => self.job.inputs.train.as_ref().filter(|_| self.job.recipe.label_weight > 0.0),
         }
     }
 
     fn parts<'a>(&'a self, input: &'a Input) -> impl Iterator<Item = Input> + 'a {
-        let bytes = BYTES_IN_A_PART + BYTES_OF_A_PREDICTION * self.inputs.predictions.len() as u64;
+        let bytes = BYTES_IN_A_PART + BYTES_OF_A_PREDICTION * self.job.inputs.predictions.len() as u64;
         let rows = (self.memory / SHARE_OF_A_PART / bytes).clamp(1, MOST_IN_A_PART);
         input.parts(rows as usize, || Budget::new(self.memory / 2))
     }
 
     /// Chooses how to do it: by moments where that is less work, or tiles would have everything in common.
     pub(super) fn choose(&self, counted: &Counted) -> Result<Strategy, Error> {
-        let whole = TileGroup::whole(&counted.census, &self.problem(counted), self.memory / SHARE_OF_NODES);
+        let whole = TileGroup::whole(&counted.census, &counted.problem, self.memory / SHARE_OF_NODES);
         match (whole, self.cut(counted)) {
             (Some(whole), Ok(partition)) if whole.multiplications() > partition.work() => {
-                Ok(Strategy::Tiles(partition))
+                Ok(Strategy::Tiles(Box::new(partition)))
             }
             (Some(whole), _) => Ok(Strategy::Moments(Box::new(whole))),
-            (None, partition) => partition.map(Strategy::Tiles),
-        }
-    }
-
-    fn problem(&self, counted: &Counted) -> SmoothingProblem {
-        let truncation = self.args.kernel.truncation;
-        SmoothingProblem {
-            label_weight: self.recipe.label_weight,
-            tolerance: truncation.tolerance().unwrap_or(Smoother::DEFAULT_TOLERANCE),
-            cutoff: truncation.cutoff(),
-            ranges: counted.ranges.clone(),
-            n_effective: self.args.certificate,
+            (None, partition) => Ok(Strategy::Tiles(Box::new(partition?))),
         }
     }
 
@@ -255,70 +259,36 @@ impl Streamed<'_> {
                 let spilled_bytes = self.bytes_of_results(counted);
                 self.check_space(spilled_bytes)?;
                 let mut results = self.results()?;
-                let node_bytes =
-                    self.smooth_group(whole, |pass, work| self.each_in_files(counted, pass, work), &mut results)?;
+                let each = |pass, work: Work| self.each_in_files(counted, pass, work);
+                let node_bytes = self.smooth_group(whole, each, &mut results)?;
                 Ok((results, StreamedRun::Moments { node_bytes, spilled_bytes }))
             }
         }
     }
 
-    /// Reads all rows of some roles again, which must be those that were counted, and were valid then.
-    fn each_row(
-        &self,
-        counted: &Counted,
-        progress: &dyn Progress,
-        roles: &[Role],
-        mut work: impl FnMut(&Table, usize, Role) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let (mut reader, mut invalid) = (self.args.data.reader_of(self.inputs, self.caller), None);
-        for role in roles {
-            let mut seen = Checksums::default();
-            let work = |table: &Table, first: usize| {
-                seen.add(*role, &sources(table));
-                self.told_as_file(*role, work(table, first, *role))
-            };
-            self.each_part(*role, &mut reader, &mut invalid, progress, work)?;
-            // The file was written to meanwhile.
-            invalid.take().map_or(Ok(()), Err)?;
-            self.told_as_file(*role, seen.check_role(*role, &counted.census.checksums()))?;
-        }
-        Ok(())
-    }
-
     /// Where results go until they are in order.
     fn results(&self) -> Result<Results, Error> {
-        let rows = self.inputs.test.rows();
-        let tolerance = self.args.kernel.truncation.tolerance();
-        Results::create(&self.spill_folder(), rows, self.new_columns(), tolerance, self.memory / SHARE_OF_BUFFERS)
-    }
-
-    /// Smoothed values and, if wanted, bounds and effective sources.
-    fn new_columns(&self) -> usize {
-        let columns = self.inputs.predictions.len();
-        if self.args.certificate { 2 * columns + 1 } else { columns }
+        let rows = self.job.inputs.test.rows();
+        let tolerance = self.job.request.kernel.truncation.tolerance();
+        Results::create(&self.folder, rows, self.new_columns, tolerance, self.memory / SHARE_OF_BUFFERS)
     }
 
     fn bytes_of_results(&self, counted: &Counted) -> u64 {
-        8 * (1 + self.new_columns()) as u64 * counted.census.rows().0
-    }
-
-    fn spill_folder(&self) -> PathBuf {
-        self.args.spill_dir.clone().unwrap_or_else(std::env::temp_dir)
+        8 * (1 + self.new_columns) as u64 * counted.census.rows().0
     }
 
     /// Finds out before the work whether something can be spilled there.
     pub(super) fn check_folder(&self) -> Result<(), Error> {
-        Spill::create(&self.spill_folder(), 0, 1, 0).map(drop)
+        Spill::create(&self.folder, 0, 1, 0).map(drop)
     }
 
     fn check_space(&self, need: u64) -> Result<(), Error> {
-        let folder = self.spill_folder();
-        match free_space(&folder) {
+        match free_space(&self.folder) {
             Some(free) if free < need => {
                 let problem = format!("{} are free, rows on disk need about {}", bytes(free), bytes(need));
                 Err(Error::Io {
                     action: "cannot spill to",
-                    path: folder,
+                    path: self.folder.clone(),
                     source: std::io::Error::new(std::io::ErrorKind::StorageFull, problem),
                     hint: "name a folder on a larger disk with `spill-dir`, or raise `memory-limit`",
                 })
@@ -328,9 +298,9 @@ impl Streamed<'_> {
     }
 
     /// Names the file whose rows are not those that were counted.
-    fn told_as_file<T>(&self, role: Role, done: Result<T, Error>) -> Result<T, Error> {
+    fn blaming_the_file<T>(&self, role: Role, done: Result<T, Error>) -> Result<T, Error> {
         let Err(Error::Uncounted { .. } | Error::Changed { .. }) = done else { return done };
-        let input = self.input(role).unwrap_or(&self.inputs.test);
+        let input = self.input(role).unwrap_or(&self.job.inputs.test);
         Err(Error::File {
             subject: input.name().clone(),
             problem: "has other rows than when they were counted".to_owned(),
@@ -340,18 +310,19 @@ impl Streamed<'_> {
 
     /// Scores before and after, where the rows to predict have the label.
     pub(super) fn scores(&self, results: &Results) -> Result<Vec<Scores>, Error> {
-        let label = self.inputs.label.as_deref().filter(|label| self.inputs.test.has(label));
+        let Job { inputs, caller, .. } = self.job;
+        let label = inputs.label.as_deref().filter(|label| inputs.test.has(label));
         let Some(label) = label else { return Ok(Vec::new()) };
         let mut scores = Vec::new();
         // One column after the other: what is known of many need not be at hand at once.
-        for (k, prediction) in self.inputs.predictions.iter().enumerate() {
+        for (k, prediction) in inputs.predictions.iter().enumerate() {
             let [mut before, mut after] = <[ScoreTally; 2]>::default();
-            for part in self.parts(&self.inputs.test) {
+            for part in self.parts(&inputs.test) {
                 let rows = part.first_row()..part.first_row() + part.rows();
                 let columns = match part.numbers(&[label, prediction]) {
                     Ok(columns) => columns,
                     Err(error) => {
-                        self.caller.warn(&format!("no scores: {error}"));
+                        caller.warn(&format!("no scores: {error}"));
                         return Ok(Vec::new());
                     }
                 };
@@ -379,28 +350,15 @@ fn columns_of(columns: &[Vec<f64>]) -> Vec<&[f64]> {
     columns.iter().map(Vec::as_slice).collect()
 }
 
-/// Adds so many rows to those that an error counts.
-fn count_more(invalid: &mut Option<Error>, rows: usize) {
-    if let Some(Error::InvalidRows { count, .. }) = invalid {
-        *count += rows;
-    }
-}
-
 impl Counted {
     fn add(&mut self, table: &Table, role: Role) -> Result<(), Error> {
         self.skipped += table.skipped();
         self.census.add(role, &sources(table))?;
-        let found: Vec<(f64, f64)> = table.columns.iter().map(|column| range(column)).collect();
-        for (k, (low, high)) in self.ranges.iter_mut().enumerate() {
-            // Labels are sources of every column.
-            let (lowest, highest) = found[if role == Role::Labelled { 0 } else { k }];
-            (*low, *high) = (low.min(lowest), high.max(highest));
+        // A label is a source of every column.
+        for ((low, high), values) in self.problem.ranges.iter_mut().zip(table.columns.iter().cycle()) {
+            let found = Span::of(&[values]);
+            (*low, *high) = (low.min(found.low), high.max(found.high));
         }
         Ok(())
     }
-}
-
-/// The lowest and the highest of some values.
-fn range(values: &[f64]) -> (f64, f64) {
-    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (x.min(low), x.max(high)))
 }

@@ -1,35 +1,25 @@
 //! Tile by tile: every row goes to disk once for each tile that needs it, and tiles are smoothed one after the other.
 
+use super::groups::Work;
 use super::{Counted, SHARE_OF_BUFFERS, Streamed, StreamedRun, columns_of};
 use crate::error::Error;
 use crate::io::{CoordinateRequest, Spill};
 use crate::job::smooth::results::Results;
 use crate::partition::{Capacity, Partition, Role, SourceRows, TileRole};
 use crate::points::Places;
-use crate::smoother::SmoothedTile;
 
 /// Part of the memory for a tile; the rest is for engines whose needs are known only when they plan, buffers and counts. Chosen; runs under it are in
 /// `benches/results/2026-11-18-out-of-core-epyc-avx512.md`.
 const SHARE_OF_A_TILE: f64 = 0.5;
 
 /// Rows on disk: for each [`TileRole`] a file with a shelf for each tile.
-pub(super) struct SpilledTiles([Spill; 3]);
+pub(super) type SpilledTiles = [Spill; 3];
 
 /// Rows of one tile that came back from disk.
 pub(super) struct SpilledRows {
     pub(super) numbers: Vec<f64>,
     places: Places,
     columns: Vec<Vec<f64>>,
-}
-
-impl SpilledTiles {
-    fn of(&self, role: TileRole) -> &Spill {
-        &self.0[role as usize]
-    }
-
-    fn of_mut(&mut self, role: TileRole) -> &mut Spill {
-        &mut self.0[role as usize]
-    }
 }
 
 impl SpilledRows {
@@ -42,9 +32,9 @@ impl Streamed<'_> {
     /// Cuts space into tiles that fit.
     pub(super) fn cut(&self, counted: &Counted) -> Result<Partition, Error> {
         let bytes = ((self.memory - counted.keys) as f64 * SHARE_OF_A_TILE) as u64;
-        let columns = self.inputs.predictions.len();
-        let capacity = Capacity::for_smoothing(bytes, counted.census.metric(), columns, self.args.certificate);
-        Partition::with_tile_groups(&counted.census, &self.problem(counted), &capacity)
+        let columns = self.job.inputs.predictions.len();
+        let capacity = Capacity::for_smoothing(bytes, counted.census.metric(), columns, self.job.request.certificate);
+        Partition::with_tile_groups(&counted.census, &counted.problem, &capacity)
     }
 
     /// Smooths all tiles.
@@ -53,89 +43,66 @@ impl Streamed<'_> {
         counted: &Counted,
         partition: &Partition,
     ) -> Result<(Results, StreamedRun), Error> {
-        let rows = partition.copies();
-        let record = (2 + self.axes() + self.inputs.predictions.len()) as u64;
-        let spilled_bytes = 8 * rows * record + self.bytes_of_results(counted);
-        self.check_space(spilled_bytes)?;
-        let spilled = self.spill(counted, partition)?;
+        let (spilled, spilled_bytes) = self.spill(counted, partition)?;
         let mut results = self.results()?;
-        let phase = self.caller.phase("smooth");
+        let phase = self.job.caller.phase("smooth");
         phase.start(counted.census.rows().0);
         for tile in 0..partition.tiles_alone() {
-            let (numbers, smoothed) = self.smooth_tile(&spilled, tile, partition)?;
-            results.add(&numbers, &smoothed)?;
-            phase.advance(numbers.len() as u64);
+            let [home, guests, labelled] = TileRole::ALL.map(|role| self.spilled_rows(&spilled, tile, role));
+            let rows = [home?, guests?, labelled?];
+            let smoothed = partition.smooth_tile(tile, &self.smoother, &rows.each_ref().map(SpilledRows::sources));
+            results.add(&rows[0].numbers, &self.blaming_the_disk(smoothed)?)?;
+            phase.advance(rows[0].numbers.len() as u64);
         }
         for group in partition.tile_groups() {
-            self.smooth_group(
-                group,
-                |pass, work| self.each_in_tiles(&spilled, group, &*phase, pass, work),
-                &mut results,
-            )?;
+            let each = |pass, work: Work| self.each_in_tiles(&spilled, group, &*phase, pass, work);
+            self.smooth_group(group, each, &mut results)?;
         }
-        let copies = rows as f64 / self.inputs.rows().max(1) as f64;
+        let copies = partition.copies() as f64 / self.job.inputs.rows().max(1) as f64;
         let (tiles, tile_groups) = (partition.tiles().len(), partition.tile_groups().len());
         Ok((results, StreamedRun::Tiles { tiles, tile_groups, copies, spilled_bytes }))
     }
 
-    /// Columns that hold a place.
-    fn axes(&self) -> usize {
-        self.index_columns().unwrap_or(2)
-    }
-
     /// Index columns; none where places are latitudes and longitudes.
     fn index_columns(&self) -> Option<usize> {
-        match &self.inputs.coordinates {
+        match &self.job.inputs.coordinates {
             CoordinateRequest::Index(columns) => Some(columns.len()),
             _ => None,
         }
     }
 
-    /// Writes every row to the tiles that it is in.
-    fn spill(&self, counted: &Counted, partition: &Partition) -> Result<SpilledTiles, Error> {
-        let phase = self.caller.phase("spill");
-        phase.start(self.inputs.rows() as u64);
-        let (folder, axes, columns) = (self.spill_folder(), self.axes(), self.inputs.predictions.len());
-        let buffers = self.memory / SHARE_OF_BUFFERS / 3;
-        let create = |width| Spill::create(&folder, partition.tiles().len(), width, buffers);
+    /// Writes every row to the tiles that it is in. Gives the bytes that this and the results take.
+    fn spill(&self, counted: &Counted, partition: &Partition) -> Result<(SpilledTiles, u64), Error> {
         // The number of the row, its group, where it is, and its values.
-        let rows_to_predict = 2 + axes + columns;
-        let mut spilled = SpilledTiles([create(rows_to_predict)?, create(rows_to_predict)?, create(2 + axes + 1)?]);
-        self.each_row(counted, &*phase, &Role::ALL, |table, first_row, role| {
+        let before_values = 2 + self.index_columns().unwrap_or(2);
+        let [to_predict, labelled] = [self.job.inputs.predictions.len(), 1].map(|values| before_values + values);
+        let bytes = 8 * partition.copies() * to_predict as u64 + self.bytes_of_results(counted);
+        self.check_space(bytes)?;
+        let phase = self.job.caller.phase("spill");
+        phase.start(self.job.inputs.rows() as u64);
+        let buffers = self.memory / SHARE_OF_BUFFERS / 3;
+        let create = |width| Spill::create(&self.folder, partition.tiles().len(), width, buffers);
+        let mut spilled = [create(to_predict)?, create(to_predict)?, create(labelled)?];
+        self.read_again(counted, &Role::ALL, &*phase, |table, first_row, role| {
             let mut record = Vec::new();
             for membership in partition.memberships(&table.places, role)? {
                 let at = membership.row as usize;
                 record.clear();
                 record.extend([(first_row + table.row(at)) as f64, f64::from(table.places.group(at))]);
                 record.extend(table.places.axes().iter().chain(&table.columns).map(|column| column[at]));
-                spilled.of_mut(membership.role).push(membership.tile as usize, &record)?;
+                spilled[membership.role as usize].push(membership.tile as usize, &record)?;
             }
             Ok(())
         })?;
-        Ok(spilled)
-    }
-
-    /// Smooths a tile that is in no tile group: the numbers of the rows at home and their results.
-    fn smooth_tile(
-        &self,
-        spilled: &SpilledTiles,
-        tile: usize,
-        partition: &Partition,
-    ) -> Result<(Vec<f64>, SmoothedTile), Error> {
-        let rows = |role| self.spilled_rows(spilled, tile, role);
-        let rows = [rows(TileRole::Home)?, rows(TileRole::Guest)?, rows(TileRole::Labelled)?];
-        let smoothed = partition.smooth_tile(tile, &self.smoother, &rows.each_ref().map(SpilledRows::sources));
-        let smoothed = self.told_as_disk(smoothed)?;
-        let [home, ..] = rows;
-        Ok((home.numbers, smoothed))
+        Ok((spilled, bytes))
     }
 
     /// What was written was checked against the counts: rows that come back changed were changed by the disk.
-    pub(super) fn told_as_disk<T>(&self, done: Result<T, Error>) -> Result<T, Error> {
+    pub(super) fn blaming_the_disk<T>(&self, done: Result<T, Error>) -> Result<T, Error> {
         done.map_err(|error| match error {
             Error::Changed { .. } => Error::Io {
                 action: "cannot read back what was spilled to",
-                path: self.spill_folder(),
+                path: self.folder.clone(),
                 source: std::io::Error::new(std::io::ErrorKind::InvalidData, error.to_string()),
                 hint: "the disk does not give back what was written to it: choose another folder with `spill-dir`",
             },
@@ -150,14 +117,14 @@ impl Streamed<'_> {
         tile: usize,
         role: TileRole,
     ) -> Result<SpilledRows, Error> {
-        let mut columns = spilled.of(role).read(tile)?.into_iter();
+        let mut columns = spilled[role as usize].read(tile)?.into_iter();
         let mut next = || columns.next().unwrap_or_default();
         let (numbers, groups) = (next(), next());
         let mut places = match self.index_columns() {
             Some(axes) => Places::index((0..axes).map(|_| next()).collect())?,
             None => Places::lat_lon(next(), next())?,
         };
-        if self.inputs.places.group.is_some() {
+        if self.job.inputs.places.group.is_some() {
             places = places.with_groups(groups.into_iter().map(|group| group as u32).collect())?;
         }
         Ok(SpilledRows { numbers, places, columns: columns.collect() })

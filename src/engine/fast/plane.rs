@@ -1,13 +1,16 @@
-//! The lattice of the plane: which blocks, which window.
+//! The lattice of the plane, or of space with one or three axes: its blocks lie in the space that places are in, and all windows are alike.
+//!
+//! In: places sorted along a curve. Out: [`PlaneLattice`], which implements [`Lattice`](super::lattice::Lattice) through windows.
+//! Bound: sampling and truncation of one window ([`Bound::of_window`]).
 
 use std::ops::Range;
 
+use pulp::Simd;
 use serde::{Deserialize, Serialize};
 
-use super::windows::PlaneWindows;
-use crate::engine::fast::lattice::{
-    Accuracy, BlockGrid, BlockKey, BlockRun, Bound, CountedRows, LaidPlaces, Load, Points, Sheets, Terms, Window,
-    Windowed, ascending, cube,
+use super::lattice::{
+    Accuracy, BlockGrid, BlockKey, BlockRun, Bound, CountedRows, LaidPlaces, Load, LoadPoints, PointLanes, Points,
+    Sheets, Taps, Terms, Window, Windowed, ascending, cube,
 };
 use crate::scene::{Cloud, Curve};
 
@@ -36,11 +39,11 @@ impl Sheets for PlaneLattice {
     }
 
     fn sources(&self, _: usize, _: &Cloud, runs: &[BlockRun]) -> LaidPlaces {
-        LaidPlaces::in_order(runs.to_vec())
+        LaidPlaces { runs: runs.to_vec(), ..LaidPlaces::default() }
     }
 
     fn targets(&self, _: usize, cloud: &Cloud, places: Range<usize>) -> LaidPlaces {
-        LaidPlaces::in_order(self.grid.runs(cloud, places))
+        LaidPlaces { runs: self.grid.runs(cloud, places), ..LaidPlaces::default() }
     }
 
     fn bound(&self, points: usize, weight: f64) -> Bound {
@@ -53,8 +56,6 @@ impl Sheets for PlaneLattice {
 }
 
 impl Windowed for PlaneLattice {
-    type Windows<'a> = PlaneWindows<'a>;
-
     fn window(&self) -> &Window {
         &self.window
     }
@@ -63,8 +64,12 @@ impl Windowed for PlaneLattice {
         &self.terms
     }
 
-    fn windows<'a>(&'a self, points: &Points<'a>) -> PlaneWindows<'a> {
-        PlaneWindows { block_grid: &self.grid, cloud: points.cloud, columns: points.columns }
+    fn spread_run(&self, taps: &Taps, sources: &Points, run: &BlockRun, nodes: &mut [f64]) {
+        taps.spread(&self.loader(sources, run), run.places.clone(), sources.columns, nodes);
+    }
+
+    fn read_run(&self, taps: &Taps, targets: &Points, run: &BlockRun, nodes: &[f64], values: &mut [f64]) {
+        taps.read(&self.loader(targets, run), run.places.clone(), nodes, values);
     }
 
     fn blocks(&self, counted: &CountedRows) -> Option<Vec<(Vec<BlockKey>, Vec<BlockKey>)>> {
@@ -81,6 +86,10 @@ impl Windowed for PlaneLattice {
 }
 
 impl PlaneLattice {
+    fn loader<'a>(&'a self, points: &Points<'a>, run: &'a BlockRun) -> PlaneLoader<'a> {
+        PlaneLoader { grid: &self.grid, key: &run.key, cloud: points.cloud }
+    }
+
     /// The blocks in a counted cube, or the block that it is in.
     fn blocks_of_cube(&self, number: &[i64; 3], side: f64) -> impl Iterator<Item = BlockKey> + use<> {
         let BlockGrid { curve, dimensions, side: block } = self.grid;
@@ -89,5 +98,29 @@ impl PlaneLattice {
             corner[3 - dimensions + k] = curve.cube(k, number[k] as f64 * side, block) as i64;
         }
         cube(corner, dimensions, (side / block).max(1.0) as usize)
+    }
+}
+
+/// Places of one block.
+struct PlaneLoader<'a> {
+    grid: &'a BlockGrid,
+    key: &'a BlockKey,
+    cloud: &'a Cloud,
+}
+
+impl LoadPoints for PlaneLoader<'_> {
+    #[inline(always)]
+    fn load<S: Simd, const WIDTH: usize>(&self, taps: &Taps, places: &Range<usize>, points: &mut PointLanes) {
+        points.start(places.len());
+        for k in 0..taps.window.dimensions {
+            let axis = 3 - taps.window.dimensions + k;
+            let positions = self.grid.positions(self.cloud, self.key, k, places, taps.window.nodes);
+            let within = points.locate(taps, axis, &positions);
+            if axis == 2 {
+                taps.table.by_point::<S, WIDTH>(&within, &mut points.along);
+            } else {
+                taps.table.by_node::<S>(taps.shape.rows_touched(axis), &within, &mut points.across[axis]);
+            }
+        }
     }
 }
