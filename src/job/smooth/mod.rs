@@ -7,10 +7,11 @@ mod out_of_core;
 mod outputs;
 mod results;
 mod streamed;
+mod streamed_run;
 mod summary;
 
 use self::streamed::LEAST_MEMORY;
-pub use self::streamed::StreamedRun;
+pub use self::streamed_run::StreamedRun;
 pub use self::summary::{PhaseSeconds, ProvenError, Scores, SmoothedRows, SmoothingSummary};
 use super::caller::{Caller, Listener};
 use super::dataset::Dataset;
