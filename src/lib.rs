@@ -6,11 +6,11 @@
 //! model:
 //!
 //! ```text
-//! smoothed = c · W ŷ + (1 − c) · ŷ        W row-normalised,  W_ij ∝ w_j exp(−d(i,j)² / 2σ²)
+//! smoothed = c · W v + (1 − c) · ŷ        W row-normalised,  W_ij ∝ w_j exp(−d(i,j)² / 2σ²)
 //! ```
 //!
-//! The columns of W are the rows to predict, with their predictions ŷ and weight 1, and the labelled rows, with their
-//! labels and the label weight λ.
+//! The columns of W are the *sources*: the rows to predict, with their predictions ŷ as values v and weight w = 1, and the
+//! labelled rows, with their labels as values and the label weight λ. The rows of W are the *targets*: the rows to predict.
 //!
 //! ```
 //! use geosmooth::{Places, Sigma, Smoother};
@@ -38,20 +38,20 @@
 //!   └──────────────────────────────┬───────────────────────┘
 //!                                  ▼ columns
 //!   ┌─ points, space ──────────────────────────────────────┐
-//!   │ validate places once; the unit of σ picks the metric │   Boring: checked here, trusted everywhere else.
+//!   │ validate places once; the unit of σ picks the metric │   Simple: checked here, trusted everywhere else.
 //!   └──────────────────────────────┬───────────────────────┘
 //!                                  ▼ Places
 //!   ┌─ scene ──────────────────────────────────────────────┐
-//!   │ merge coincident rows, sort along a curve            │   Boring, but fixes the order of every sum.
+//!   │ merge coincident rows, sort along a curve            │   Simple, but fixes the order of every sum.
 //!   └──────────────────────────────┬───────────────────────┘
 //!                                  ▼ targets, weighted sources
 //!   ┌─ engine ─────────────────────────────────────────────┐
-//!   │ D = Σ w K,  N = Σ w K v,  and a bound E on the error │   Hard: all speed and all proofs are here.
+//!   │ D = Σ w K,  N = Σ w K v,  and E, the mass in doubt   │   Hard: all speed and all proofs are here.
 //!   │ exact │ sparse │ fast: direct sums and lattices      │
 //!   └──────────────────────────────┬───────────────────────┘
 //!                                  ▼ sums for each target
 //!   ┌─ smoother ───────────────────────────────────────────┐
-//!   │ c · N/D + (1 − c) · ŷ,  bound c · R · E/D            │   Boring: one line of arithmetic for each row.
+//!   │ c · N/D + (1 − c) · ŷ,  bound c · R · E/D            │   Simple: one line of arithmetic for each row.
 //!   └──────────────────────────────┬───────────────────────┘
 //!                                  ▼ new columns
 //!   ┌─ io ─────────────────────────────────────────────────┐
@@ -59,10 +59,12 @@
 //!   │ sync, rename                                         │   leave either the old file or the new one.
 //!   └──────────────────────────────┬───────────────────────┘
 //!                                  ▼
-//!                 test file + <prediction>_smoothed                       Parquet
+//!          rows to predict + <prediction>_smoothed                        Parquet
 //! ```
 //!
-//! Other rooms stand beside this line. `tune` and `diagnose` run the middle of it many times. `correct` spreads the
+//! K is the Gaussian of a pair, and R the range of the source values.
+//!
+//! Other rooms stand beside this line. `tune` and `diagnose` go from `scene` to the sums many times. `correct` averages the
 //! residuals of labelled rows first. [`partition`] cuts the rows into parts when memory does not hold them. `job`
 //! connects the boxes for each subcommand and for Python; `cli` parses, prints and exits.
 //!
@@ -109,39 +111,39 @@
 //! | what | file |
 //! | --- | --- |
 //! | the decision between engines | `src/engine/auto.rs` |
-//! | inside `fast`, the decision which blocks of sources go through a lattice | `src/engine/fast/group.rs`, by the costs in `src/engine/fast/savings.rs` |
-//! | inside `fast`, the decision which lattice: plane, sphere or globe | `src/engine/fast/any_lattice.rs` |
+//! | inside `fast`, the decision between direct sums and a lattice, for each block of sources | `src/engine/fast/group.rs`, by the costs in `src/engine/fast/savings.rs` |
+//! | inside `fast`, the choice of the lattice: the plane, charts of the sphere, or patches of the whole globe for wide σ | `src/engine/fast/any_lattice.rs` |
+//! | the truncated weight matrix | `src/engine/sparse/mod.rs` |
 //! | the steps that every lattice implements | `src/engine/fast/lattice/steps.rs` |
 //! | the loop that spreads values onto lattice nodes | `src/engine/fast/lattice/taps.rs` |
 //! | the proof of the lattice's bound | `src/engine/fast/lattice/window.rs`; its formula is in `src/engine/fast/lattice/bound.rs` |
 //! | the proofs for the sphere | `src/engine/fast/sphere/expansion.rs` (charts), `src/engine/fast/globe/chebyshev.rs` (patches) |
 //! | the Gaussian itself | `src/kernel.rs` |
-//! | the check of a Parquet file before it is decoded | `src/io/guard` |
+//! | the check of a Parquet file before it is decoded | `src/io/guard/mod.rs` |
 //! | the symbols of the proofs, and what other authors call them | `docs/glossary.md` |
 //! | every test, and what would break it | `tests/README.md` |
 //!
-//! From `main` to the inner loop is a long way: some 25 functions when `fast` uses the lattice of the plane, some 20 for
-//! `exact`. By file it is shorter:
+//! From `main` to the inner loop it is about 20 functions for `exact`, and nearly 30 for a lattice. By file:
 //!
 //! ```text
-//! main.rs → cli/mod.rs → cli/smooth.rs          parse
-//!   → job/smooth/mod.rs → job/smooth/at_once.rs read, smooth, write
-//!   → smoother/mod.rs                           plan: lay out the scene, choose the engine
-//!   → smoother/plan.rs                          apply: ask the plan for sums, turn them into rows
-//!     → engine/exact.rs → engine/tile.rs                               all pairs
-//!     → engine/fast/engine.rs → engine/fast/summation.rs, and there
-//!       → direct/sums.rs → direct/leaves.rs                            direct sums
-//!       → laid.rs → lattice/windowed.rs → lattice/taps.rs                         the lattice
-//!         → kernel.rs                           the Gaussian of sixteen pairs, in each inner loop
+//! main.rs → cli/mod.rs → cli/smooth.rs            parse
+//!   → job/smooth/mod.rs → job/smooth/at_once.rs   read, smooth, write
+//!   → smoother/mod.rs → engine/auto.rs            plan: lay out the scene, choose the engine
+//!   → smoother/plan.rs                            apply: ask the engine for sums, turn them into rows
+//!     → engine/exact.rs → engine/tile.rs                        exact
+//!     → engine/fast/engine.rs → engine/fast/summation.rs        fast; below, files of engine/fast
+//!         → direct/sums.rs → direct/leaves.rs                     direct sums
+//!         → laid.rs → lattice/windowed.rs → lattice/taps.rs       a lattice
+//!           → kernel.rs                           the Gaussian, sixteen at once
 //! ```
 //!
 //! # Promises
 //!
-//! - The numerical error of every row is at most `tolerance · R`: its difference from the average over all pairs, R being the
-//!   range of the source values. [`Smoothed::error_bound`] is the bound that was reached, computed from the sums themselves
+//! - The numerical error of every row, its difference from the same average in exact arithmetic over all sources, is at most
+//!   `tolerance · R`; where 64-bit numbers cannot keep that, a warning says so. [`Smoothed::error_bound`] is the bound that was reached, computed from the sums themselves
 //!   ([`method`] has the derivation). It says nothing about how far a value is from the truth.
 //! - The bits do not depend on the number of threads: every sum has one owner and one order.
-//! - A constant column comes back bit for bit, and no value leaves the range of its sources.
+//! - Where all sources have one value, it comes back bit for bit, and no value leaves the range of its sources.
 
 #![cfg_attr(
     not(feature = "cli"),

@@ -34,7 +34,7 @@ class PostEstimationSmoother(RegressorMixin, BaseEstimator):  # type: ignore[mis
         Bandwidth. With a unit, such as `"500m"` or `"0.01deg"`, the two columns of coordinates are latitude and
         longitude; a plain number is in the unit of one to three columns.
     c
-        How far to go from each prediction (0) to the average around it (1).
+        Mixing weight: 0 keeps each prediction, 1 replaces it by the average around it.
     label_weight
         Weight of a label against a prediction; 0 ignores labels.
     engine, tolerance, threads

@@ -71,17 +71,19 @@ def smooth(
     label, prediction
         The column with the truth in `train`, and the column or columns with predictions in `test`.
     sigma, c
-        Bandwidth with its unit, and how far to go from each prediction (0) to the average around it (1).
+        Bandwidth with its unit, and the mixing weight: 0 keeps each prediction, 1 replaces it by the average around it.
     params
         What `tune` found, or a file that it was saved to; other options override it.
     label_weight
         Weight of a known label against a prediction; 1 if left out.
     train_prediction, correct_sigma, correct_shrink, no_correct
-        The correct step: *out-of-fold* predictions in `train`, and how their errors are spread before smoothing.
+        The correct step before smoothing: *out-of-fold* predictions in `train`, and bandwidth and shrinkage of the average of
+        their errors, which corrects predictions.
     engine, tolerance, cutoff
         How to sum, and how accurately; the result is the same within the tolerance.
     certificate
-        Add `<prediction>_error_bound`, a bound on the numerical error of each row, and `n_effective`, the sources behind it.
+        Add `<prediction>_error_bound`, the proven bound on the numerical error of each row, and `n_effective`, the effective
+        number of sources in its average.
     lat, lon, geometry, index, group
         Where places are, unless they are found by themselves; rows of different groups, of any type, never touch.
     on_invalid
@@ -90,7 +92,7 @@ def smooth(
     output, overwrite, report
         Where the result goes if `test` is a path, and a folder for a page of results.
     threads, memory_limit, spill_dir, progress
-        How to run; where rows go that memory does not hold, the temporary folder if left out. `progress=True` draws a bar; a function is called with the phase, steps done and steps in all.
+        How to run. `spill_dir` is the folder for rows that do not fit into memory, the system's temporary folder if left out. `progress=True` draws a bar; a function is called with the phase, steps done and steps in all.
     details
         Give back a `Smoothing`: the table with scores, bounds and plots.
 
@@ -148,19 +150,19 @@ def tune(
 ) -> Tuning:
     """Finds how to smooth: σ, c and the label weight that score best on rows whose truth is known.
 
-    The truth of the validation rows only scores: it is never smoothed with. If nothing beats the predictions as they
-    are, c = 0 is chosen and reported. Several predictions compete. With `train_prediction` (out of fold) the correct step is
-    tried too and kept if it pays.
+    The labels of the validation rows are used for scores only, never for smoothing. If nothing beats the unsmoothed
+    predictions, c = 0 is chosen and reported. Of several predictions the best is chosen. With `train_prediction` (out of
+    fold) the correct step is tried too, and kept if it improves the score.
 
     Parameters
     ----------
     validation, train
         Rows to score on, and rows whose labels may be seen, as for `smooth`.
     leave_one_out, folds, block
-        Score on the training rows instead: each with its own label hidden, or in so many folds of blocks of a side such
-        as `"5km"`. Their predictions must be out of fold.
+        Score on the training rows instead, by leave-one-out, or by spatially blocked cross-validation with this many folds
+        of blocks of a side length such as `"5km"`. Their predictions must be out of fold.
     metric
-        What to make best: r2, rmse, mae, mape or median_error.
+        Metric to optimize: r2, rmse, mae, mape or median_error.
     sigma_grid, sigma_range, c_grid, label_weight
         Try exactly these, or search σ between two; everything is searched if they are left out.
     output, overwrite, report
@@ -215,7 +217,7 @@ def compare(
     memory_limit: int | str | None = None,
     progress: Progress = False,
 ) -> Comparison:
-    """Runs several engines on the same rows and says how fast and how far from all pairs each is.
+    """Runs several engines on the same rows and compares their time and their numerical error.
 
     Parameters are those of `smooth`; `engines` are the ones to compare.
 
@@ -262,10 +264,10 @@ def diagnose(
     memory_limit: int | str | None = None,
     progress: Progress = False,
 ) -> Diagnosis:
-    """Says whether smoothing can help a prediction, why, and what it leaves behind.
+    """Reports whether smoothing can help a prediction, and why.
 
     On rows whose truth is known: γ, β and c* of the paper's Theorem 1, Moran's I and variogram of the errors before and
-    after, and how many sources stand behind the averages. Parameters are those of `smooth`; c is the best if left out.
+    after, and the effective number of sources in the averages. Parameters are those of `smooth`; c is the best if left out.
 
     Examples
     --------
@@ -318,21 +320,21 @@ def methods(
     memory_limit: int | str | None = None,
     progress: Progress = False,
 ) -> Standings:
-    """Shows how post-estimation smoothing fares beside other methods that know where rows are.
+    """Compares post-estimation smoothing with other methods that use location.
 
-    Each method is tuned on the validation rows, whose truth only scores, and what was best there is scored on the test
-    rows.
+    Each method is tuned on the validation rows, and its best setting is scored on the test rows. The labels of both are used
+    for scores only.
 
     Parameters
     ----------
     test, validation, train
         Rows to score on, rows to choose settings on, and rows to learn from, as for `smooth`; all with the label.
     features
-        Numeric columns of all rows that LapRLS is linear in; it is left out without.
+        Numeric feature columns for LapRLS, in all three tables; without them LapRLS is left out.
     methods
-        Of unsmoothed, shrinkage, kernel, p-es, hem, hem+p-es, lgc, laprls, gpr; all that can run if left out.
+        Methods to run, of unsmoothed, shrinkage, kernel, p-es, hem, hem+p-es, lgc, laprls, gpr; all that can run if left out.
     metric
-        What to make best: r2, rmse, mae, mape or median_error.
+        Metric to optimize: r2, rmse, mae, mape or median_error.
     sigma_grid, c_grid, delta_grid, eta_grid, alpha_grid, ridge_grid, laplacian_grid, constant_grid, noise_grid
         Settings to try; those of the paper if left out, with σ in degrees.
 

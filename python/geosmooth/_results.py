@@ -99,7 +99,7 @@ class Choice:
 
     @property
     def c(self) -> float:
-        """How far to go from each prediction (0) to the average around it (1)."""
+        """Mixing weight: 0 keeps each prediction, 1 replaces it by the average around it."""
         return float(self.parameters["c"])
 
     @property

@@ -253,11 +253,7 @@ pub(crate) fn weights<'py>(py: Python<'py>, options: Options<'py>) -> PyResult<B
         ..WeightMatrix::new(options.rows("test")?)
     };
     let (matrix, result) = run(py, &options, request, job::weights)?;
-    let mut starts = vec![0_i64; matrix.rows + 1];
-    for row in matrix.batches.iter().flat_map(|batch| &batch.rows) {
-        starts[row + 1] += 1;
-    }
-    (0..matrix.rows).for_each(|row| starts[row + 1] += starts[row]);
+    let starts: Vec<i64> = matrix.starts().into_iter().map(|start| start as i64).collect();
     let columns: Vec<i64> =
         matrix.batches.iter().flat_map(|batch| &batch.columns).map(|&column| column as i64).collect();
     let weights: Vec<f64> = matrix.batches.into_iter().flat_map(|batch| batch.weights).collect();

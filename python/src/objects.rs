@@ -81,7 +81,7 @@ impl<'py> ser::Serializer for Objects<'py> {
     type Error = Failed;
     type SerializeSeq = Items<'py>;
     type SerializeTuple = Items<'py>;
-    type SerializeTupleStruct = Items<'py>;
+    type SerializeTupleStruct = Impossible<Self::Ok, Failed>;
     type SerializeTupleVariant = Impossible<Self::Ok, Failed>;
     type SerializeMap = Fields<'py>;
     type SerializeStruct = Fields<'py>;
@@ -141,8 +141,8 @@ impl<'py> ser::Serializer for Objects<'py> {
         Ok(self.list())
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Items<'py>, Failed> {
-        Ok(self.list())
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, Failed> {
+        Err(never("structs without names of fields"))
     }
 
     fn serialize_tuple_variant(
@@ -209,19 +209,6 @@ impl<'py> ser::SerializeTuple for Items<'py> {
     type Error = Failed;
 
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Failed> {
-        self.push(value)
-    }
-
-    fn end(self) -> Made<'py> {
-        self.finish()
-    }
-}
-
-impl<'py> ser::SerializeTupleStruct for Items<'py> {
-    type Ok = Bound<'py, PyAny>;
-    type Error = Failed;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Failed> {
         self.push(value)
     }
 

@@ -155,6 +155,27 @@ def test_a_limit_without_an_order(spark, tables, sigma):
     raised(lambda: geosmooth.spark.smooth(half, prediction="model", sigma=sigma, c=1).collect())
 
 
+RANDOM = {
+    "predictions": lambda frame, rand: frame.withColumn("model", frame.model + 50 * rand),
+    "places": lambda frame, rand: frame.withColumn("lat", frame.lat + 0.1 * rand),
+    "rows": lambda frame, rand: frame.orderBy(rand).limit(5000),
+}
+
+
+@pytest.mark.parametrize("sigma", ["300m", "5deg"], ids=["tiles", "moments"])
+@pytest.mark.parametrize("what", RANDOM)
+def test_random_functions_of_spark(spark, tables, monkeypatch, sigma, what):
+    """They are the same in each reading of some columns, and others where all columns are read. By moments errors were a thousand times the
+    certificate, without a word."""
+    from pyspark.sql import functions
+
+    if sigma == "5deg":
+        monkeypatch.setattr(_jobs, "MULTIPLICATIONS_PER_COPY", 1e9)
+    test, train = (spark.createDataFrame(table).repartition(4) for table in tables)
+    random = RANDOM[what](test, functions.rand())
+    raised(lambda: geosmooth.spark.smooth(random, train, **ASKED, sigma=sigma, certificate=True).collect())
+
+
 @pytest.mark.parametrize("sigma", ["300m", "5deg"], ids=["tiles", "moments"])
 def test_a_table_that_is_overwritten_meanwhile(spark, tables, tmp_path, sigma):
     """Files of the same names and sizes, so that Spark itself does not notice."""

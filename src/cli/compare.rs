@@ -7,10 +7,10 @@ use crate::engine::EngineKind;
 use crate::error::Error;
 use crate::job::{self, Compare};
 
-/// Runs several engines on the same rows and shows how fast and how far from exact each is.
+/// Runs several engines on the same rows and compares their time and their numerical error.
 ///
-/// Errors are relative to the range of the values. The bound is what the engine itself proved, without knowing the
-/// exact result.
+/// Errors are differences from the sums over all pairs, relative to the range of the values. The bound is what the engine
+/// itself proved, without knowing the exact result.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -21,7 +21,7 @@ pub(super) struct Args {
     data: DataArgs,
     #[command(flatten)]
     kernel: KernelArgs,
-    /// How far to go from each prediction (0) to the average around it (1); errors are largest at 1
+    /// Mixing weight: 0 keeps each prediction, 1 replaces it by the average around it; errors are largest at 1
     #[arg(long, value_name = "0..1", default_value_t = 1.0, allow_hyphen_values = true, help_heading = "Smoothing")]
     c: f64,
     /// The engines to compare

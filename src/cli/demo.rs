@@ -15,19 +15,19 @@ use crate::text::printable;
 
 /// Tunes, smooths, compares and diagnoses the predictions of a real model for real house sales.
 ///
-/// Sales in Lucas County, Ohio, priced by a model that knows the houses but not where they stand: how to smooth is found on
-/// 8,452 of them, then 8,452 others are smoothed together with 8,453 whose prices are known. Writes the sample, the results
-/// and pages to look at into a folder.
+/// Sales in Lucas County, Ohio, priced by a model that knows the houses but not their location. The parameters are tuned on
+/// 8,452 sales; then 8,452 others are smoothed together with 8,453 whose prices are known. Writes the sample, the results and
+/// HTML pages into a folder.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Folder for the sample, the results and the pages; files of the same name are replaced
+    /// Folder for the sample, the results and the pages; existing files are replaced
     #[arg(long, value_name = "DIR", default_value = "geosmooth-demo")]
     out: PathBuf,
 }
 
 const INTRODUCTION: &str = "\
-House sales in Lucas County, Ohio, 1993 to 1998. A model (XGBoost) priced them by size, age and so on, without knowing
-where they stand; prices are natural logarithms. Three sets of sales: 8,453 whose prices are known, 8,452 to choose the
+House sales in Lucas County, Ohio, 1993 to 1998. A model (XGBoost) predicted their prices from size, age and so on, without
+their location; prices are natural logarithms. Three sets of sales: 8,453 whose prices are known, 8,452 to choose the
 parameters on, 8,452 to predict.
 ";
 
@@ -43,12 +43,12 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
     let columns = ["--label", "log_price", "--prediction", "xgb", "--train-prediction", "xgb_oof"].map(OsString::from);
 
     follow(
-        "How to smooth?",
+        "Which parameters smooth best?",
         "tune",
         [&train[..], &validation, &columns, &folder.flag("-o", "tuned.json"), &folder.report("tuning")],
     )?;
     follow(
-        "Smooth the others that way.",
+        "Smooth the other sales with them.",
         "smooth",
         [
             &train[..],
@@ -60,7 +60,7 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
         ],
     )?;
     follow(
-        "Is the approximation as good as it says?",
+        "Is the numerical error within its bound?",
         "compare",
         [&train[..], &test, &tuned, &folder.report("engines")],
     )?;

@@ -1,4 +1,4 @@
-//! `geosmooth diagnose`: whether smoothing can help, why, and what it leaves behind.
+//! `geosmooth diagnose`: whether smoothing can help, and why.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,10 @@ use super::options::{DataArgs, KernelArgs, ReportArgs, RunArgs};
 use crate::error::Error;
 use crate::job::{self, Diagnose};
 
-/// Says whether smoothing can help a prediction, why, and what it leaves behind.
+/// Reports whether smoothing can help a prediction, and why.
 ///
-/// On rows whose truth is known: the quantities of the paper's Theorem 1, the best c and what it gains, the spatial
-/// correlation of the errors before and after, and how many sources stand behind the averages.
+/// On rows whose truth is known: the quantities of the paper's Theorem 1, the best c and its gain, the spatial correlation of
+/// the errors before and after, and the effective number of sources in the averages.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -20,10 +20,10 @@ pub(super) struct Args {
     data: DataArgs,
     #[command(flatten)]
     kernel: KernelArgs,
-    /// How far to go from each prediction (0) to the average around it (1); the best if left out
+    /// Mixing weight: 0 keeps each prediction, 1 replaces it by the average around it; the best if left out
     #[arg(long, value_name = "0..1", allow_hyphen_values = true, help_heading = "Smoothing")]
     c: Option<f64>,
-    /// exact, sparse, fast, or auto for the cheapest
+    /// How to compute the sums: exact, sparse, fast, or auto for the cheapest
     #[arg(long, default_value = "auto", help_heading = "Smoothing")]
     engine: String,
     #[command(flatten)]

@@ -6,10 +6,11 @@ use super::options::{AccuracyArgs, DataArgs, ReportArgs, RunArgs};
 use crate::error::Error;
 use crate::job::{self, MethodGrids, Methods, items, numbers, parsed};
 
-/// Shows how post-estimation smoothing fares beside other methods that know where rows are.
+/// Compares post-estimation smoothing with other methods that use location.
 ///
-/// Each method is tuned on the validation rows, whose truth only scores, over the values that the paper tries, and what was
-/// best there is scored on the test rows. A setting whose equations were not solved is reported and never chosen.
+/// Each method is tuned on the validation rows over the values that the paper tries, and its best setting is scored on the
+/// test rows. The labels of both are used for scores only. A setting whose solver does not converge is reported and never
+/// chosen.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -21,43 +22,43 @@ pub(super) struct Args {
     test: PathBuf,
     #[command(flatten)]
     data: DataArgs,
-    /// Numeric columns of all rows that LapRLS is linear in; it is left out without
+    /// Numeric feature columns for LapRLS, in all three inputs; without them LapRLS is left out
     #[arg(long, value_name = "COLUMNS", help_heading = "Data")]
     features: Option<String>,
-    /// Which methods, of those listed below; all that can run if left out
+    /// Methods to run, from the list below; all that can run if left out
     #[arg(long, value_name = "NAMES", help_heading = "Search")]
     methods: Option<String>,
-    /// What to make best: r2, rmse, mae, mape or median_error
+    /// Metric to optimize: r2, rmse, mae, mape or median_error
     #[arg(long, value_name = "NAME", default_value = "r2", help_heading = "Search")]
     metric: String,
-    /// sigma of every method; the paper's values in degrees if left out, for which see below
+    /// Values of sigma for every method; those of the paper, in degrees, if left out (see below)
     #[arg(long, value_name = "LENGTHS", allow_hyphen_values = true, help_heading = "Search")]
     sigma_grid: Option<String>,
-    /// c of P-ES
+    /// Values of c for P-ES
     #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, help_heading = "Search")]
     c_grid: Option<String>,
-    /// delta of shrinkage: 0 leaves predictions alone, 1 makes them all the mean
+    /// Values of delta for shrinkage: 0 keeps the predictions, 1 replaces each by their mean
     #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, help_heading = "Search")]
     delta_grid: Option<String>,
-    /// eta of HEM: how firmly predictions are attached
+    /// Values of eta for HEM: the weight of each row's own prediction
     #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, help_heading = "Search")]
     eta_grid: Option<String>,
-    /// alpha of LGC: how much neighbours count
+    /// Values of alpha for LGC: the weight of the neighbours
     #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, help_heading = "Search")]
     alpha_grid: Option<String>,
-    /// Ridge penalty of LapRLS
+    /// Values of the ridge penalty of LapRLS
     #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, help_heading = "Search")]
     ridge_grid: Option<String>,
-    /// Laplacian penalty of LapRLS
+    /// Values of the Laplacian penalty of LapRLS
     #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, help_heading = "Search")]
     laplacian_grid: Option<String>,
-    /// Variance of the field of a Gaussian process
+    /// Values of the variance of the Gaussian process
     #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, help_heading = "Search")]
     constant_grid: Option<String>,
-    /// Variance of the noise of a Gaussian process
+    /// Values of the variance of the noise of the Gaussian process
     #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, help_heading = "Search")]
     noise_grid: Option<String>,
-    /// exact, sparse, fast, or auto for the cheapest
+    /// How to compute the sums: exact, sparse, fast, or auto for the cheapest
     #[arg(long, default_value = "auto", help_heading = "Search")]
     engine: String,
     #[command(flatten)]
@@ -71,14 +72,14 @@ pub(super) struct Args {
 const EXAMPLES: &str = "\
 Methods, and the values that the paper tries:
   unsmoothed  the predictions as they are
-  shrinkage   predictions drawn to their mean                    delta 0, 0.1, ... 1
-  kernel      average of the labels around, no predictions       9 sigma from 0.01deg to 1deg
+  shrinkage   predictions shrunk to their mean                   delta 0, 0.1, ... 1
+  kernel      kernel regression on labels, no predictions        9 sigma from 0.01deg to 1deg
   p-es        post-estimation smoothing                          5 sigma from 0.0001deg to 1deg, c 0, 0.1, ... 1
-  hem         harmonic energy, predictions attached              the same sigma, 6 eta from 0.01 to 1
-  hem+p-es    p-es of the best of hem; seconds come on top       as p-es
+  hem         harmonic energy minimization, with predictions     the same sigma, 6 eta from 0.01 to 1
+  hem+p-es    p-es after the best hem (seconds of p-es only)     as p-es
   lgc         local and global consistency                       the same sigma, alpha = 1 - eta
-  laprls      linear in --features, smooth over space            the same sigma, 5 ridge 0.01 to 1e4, 5 laplacian 1e-4 to 100
-  gpr         Gaussian process, kriging, no predictions          4 sigma 0.01deg to 100deg, 4 constant 0.01 to 100, noise 1e-6, 1e-3, 1
+  laprls      Laplacian-regularized least squares, --features    the same sigma, 5 ridge 0.01 to 1e4, 5 laplacian 1e-4 to 100
+  gpr         Gaussian process (kriging), no predictions         4 sigma 0.01deg to 100deg, 4 constant 0.01 to 100, noise 1e-6, 1e-3, 1
 
 Examples:
   Everything that the paper compares

@@ -16,7 +16,8 @@ use crate::parameters::PlaceColumns;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Data")]
 pub(super) struct DataArgs {
-    /// Rows whose truth is known; leave out to smooth predictions alone
+    /// Labelled rows, whose truth is known: a Parquet file, a directory or a quoted glob of them; leave out to smooth predictions
+    /// alone
     #[arg(long, value_name = "FILES")]
     train: Option<PathBuf>,
     /// Column with the truth, in the training rows; scored too where the rows to predict have it
@@ -26,8 +27,8 @@ pub(super) struct DataArgs {
     #[arg(long, value_name = "COLUMNS")]
     prediction: Vec<String>,
     /// Columns of the training rows with OUT-OF-FOLD predictions, one for each prediction and in the same order, for the
-    /// correct step. Predictions by a model that was trained on those very rows are too good there: the step would then
-    /// learn from leaked errors and make things worse
+    /// correct step. A model predicts the rows that it was trained on too well: with such predictions the step would learn
+    /// from leaked errors and make results worse
     #[arg(long, value_name = "COLUMNS")]
     train_prediction: Vec<String>,
     /// Column of latitudes in degrees; found by itself if it is called latitude or lat
@@ -42,7 +43,7 @@ pub(super) struct DataArgs {
     /// One to three numeric columns to measure distance in, such as easting,northing; sigma is then a plain number
     #[arg(long, value_name = "COLUMNS")]
     index: Vec<String>,
-    /// Rows with different values in this column never touch each other; of any type but lists and structs
+    /// Column of groups, of any type but lists and structs: only rows of the same group are averaged together
     #[arg(long, value_name = "COLUMN")]
     group: Option<String>,
     /// What to do with rows whose place, prediction or label is null, NaN or infinite
@@ -89,16 +90,17 @@ pub(super) struct KernelArgs {
     /// Weight of a known label against a prediction, 1 if left out; 0 ignores labels
     #[arg(long, value_name = "WEIGHT", allow_hyphen_values = true)]
     label_weight: Option<f64>,
-    /// Spread the errors at training rows first, with a kernel of this bandwidth; needs --train-prediction
+    /// The correct step: first correct predictions by the average error of nearby training rows, with a kernel of this
+    /// bandwidth; needs --train-prediction
     #[arg(long, value_name = "LENGTH", allow_hyphen_values = true)]
     correct_sigma: Option<String>,
-    /// How much errors are shrunk: by as many errors of zero as this at each place, 1 if left out
+    /// Shrinkage of the correct step: adds this much kernel weight with an error of zero to each average; 1 if left out
     #[arg(long, value_name = "MASS", allow_hyphen_values = true)]
     correct_shrink: Option<f64>,
     /// Leave out the correct step of --params
     #[arg(long, conflicts_with_all = ["correct_sigma", "correct_shrink"])]
     no_correct: bool,
-    /// Parameters that tune found; options given here override them
+    /// Parameters written by tune; options given here override them
     #[arg(long, value_name = "FILE")]
     params: Option<PathBuf>,
     #[command(flatten)]
@@ -109,10 +111,10 @@ pub(super) struct KernelArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Smoothing")]
 pub(super) struct AccuracyArgs {
-    /// Largest error of any row, relative to the range of the values
+    /// Largest numerical error of any row, relative to the range of the values
     #[arg(long, value_name = "ERROR", default_value = "1e-6", allow_hyphen_values = true, conflicts_with = "cutoff")]
     tolerance: f64,
-    /// Cut the kernel at so many sigma instead; the certificate then says what that cost
+    /// Truncate the kernel at this many sigma instead of by tolerance; the certificate reports the resulting error
     #[arg(long, value_name = "SIGMAS", allow_hyphen_values = true)]
     cutoff: Option<f64>,
 }
@@ -141,7 +143,7 @@ impl AccuracyArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(super) struct ReportArgs {
-    /// Write a page of results with plots and maps into this folder, to open in any browser; each plot as SVG beside it
+    /// Write an HTML page of results with plots and maps into this folder, and each plot as SVG
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
     /// Replace outputs that exist
@@ -162,8 +164,8 @@ pub(super) struct RunArgs {
     /// Number of threads; RAYON_NUM_THREADS or all cores if left out. The result is the same for any number
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     threads: Option<usize>,
-    /// Memory to stay within, such as 8GiB; 80 % of what is free if left out. Counts everything that is made of the rows, not the
-    /// program itself, some 30 MB. What would need more is refused before it is done
+    /// Memory limit, such as 8GiB; 80 % of the free memory if left out. It covers all data, but not the program itself, about
+    /// 30 MB. Work that would need more is refused before it starts
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     memory_limit: Option<Bytes>,
     /// Print one JSON object instead of a table

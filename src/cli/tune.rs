@@ -8,9 +8,10 @@ use crate::job::{self, Bandwidth, ScoredOn, SigmaSearch, Tune, numbers, parsed};
 
 /// Finds how to smooth: sigma, c and the label weight that score best on rows whose truth is known.
 ///
-/// The truth of the validation rows only scores: it is never smoothed with. If nothing beats the predictions as they are,
-/// c = 0 is chosen and reported. Several predictions compete. Without grids, sigma and the label weight are searched
-/// continuously, and c follows from them. With --train-prediction the correct step is tried too and kept if it pays.
+/// The labels of the validation rows are used for scores only, never for smoothing. If nothing beats the unsmoothed
+/// predictions, c = 0 is chosen and reported. Of several predictions the best is chosen. Without grids, sigma and the label
+/// weight are searched continuously, and the best c is computed for each of them. With --train-prediction the correct step is
+/// tried too, and kept if it improves the score.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -19,21 +20,21 @@ pub(super) struct Args {
     validation: Option<PathBuf>,
     #[command(flatten)]
     data: DataArgs,
-    /// Score on the training rows themselves, each with its own label hidden; their predictions must be out of fold. Right
-    /// where the rows to predict lie among the training rows
+    /// Leave-one-out: score on the training rows, each with its own label hidden; their predictions must be out of fold.
+    /// For rows to predict that lie among the training rows
     #[arg(long, conflicts_with_all = ["validation", "folds"], help_heading = "Data")]
     leave_one_out: bool,
-    /// Score on the training rows, cut into so many folds of whole blocks; each fold sees the labels of the others only. Right
-    /// where the rows to predict lie in other neighbourhoods than the training rows
+    /// Spatially blocked cross-validation: score on the training rows in this many folds of whole blocks; each fold sees only
+    /// the labels of the other folds. For rows to predict that lie in other neighbourhoods than the training rows
     #[arg(long, value_name = "N", conflicts_with = "validation", requires = "block", help_heading = "Data")]
     folds: Option<usize>,
-    /// Side of the blocks, such as 5km
+    /// Side length of the blocks, such as 5km
     #[arg(long, value_name = "LENGTH", requires = "folds", help_heading = "Data")]
     block: Option<String>,
-    /// What to make best: r2, rmse, mae, mape or median_error
+    /// Metric to optimize: r2, rmse, mae, mape or median_error
     #[arg(long, value_name = "NAME", default_value = "r2", help_heading = "Search")]
     metric: String,
-    /// Try exactly these sigma, such as 50m,100m,200m; the label weight is then 1 unless given
+    /// Values of sigma to try, such as 50m,100m,200m; the label weight is then 1 unless given
     #[arg(
         long,
         value_name = "LENGTHS",
@@ -42,21 +43,21 @@ pub(super) struct Args {
         help_heading = "Search"
     )]
     sigma_grid: Option<String>,
-    /// Search sigma between two lengths, such as 20m,5km; from the data if left out, in metres for latitude and longitude
+    /// Range of sigma to search, such as 20m,5km; derived from the data if left out, in metres for latitude and longitude
     #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true, help_heading = "Search")]
     sigma_range: Option<String>,
-    /// Try exactly these c, such as 0,0.5,1
+    /// Values of c to try, such as 0,0.5,1
     #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, help_heading = "Search")]
     c_grid: Option<String>,
-    /// Try exactly these label weights; one or several separated by commas
+    /// Values of the label weight to try; one or several separated by commas
     #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, help_heading = "Search")]
     label_weight: Option<String>,
-    /// exact, sparse, fast, or auto for the cheapest
+    /// How to compute the sums: exact, sparse, fast, or auto for the cheapest
     #[arg(long, default_value = "auto", help_heading = "Search")]
     engine: String,
     #[command(flatten)]
     accuracy: AccuracyArgs,
-    /// Where the parameters go, for smooth --params
+    /// File for the parameters, for smooth --params
     #[arg(long, short, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -67,7 +68,7 @@ pub(super) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  Two models compete, everything is searched
+  The better of two models; all parameters are searched
     geosmooth tune --train sold.parquet --validation check.parquet --label price --prediction xgb,ridge -o tuned.json
     geosmooth smooth --train sold.parquet --test unsold.parquet --params tuned.json -o smoothed.parquet
   With the correct step, which needs out-of-fold predictions on the training rows
@@ -78,10 +79,10 @@ Examples:
   Without validation rows: each fold of 5 km blocks is predicted from the others
     geosmooth tune --train sold.parquet --label price --prediction xgb --train-prediction xgb_oof --folds 5 --block 5km -o tuned.json
 
-When is which honest?
-  --validation     always, if neither the model nor its settings were chosen on those rows
-  --leave-one-out  if the rows to predict lie among the training rows, and predictions are out of fold
-  --folds --block  if the rows to predict lie elsewhere; blocks as large as the gap between them and the training rows";
+Which rows to score on:
+  --validation     if neither the model nor its settings were chosen on those rows
+  --leave-one-out  if the rows to predict lie among the training rows, and their predictions are out of fold
+  --folds --block  if the rows to predict lie elsewhere; use blocks as large as the gap between them and the training rows";
 
 pub(super) fn run(args: &Args) -> Result<(), Error> {
     let done = job::tune(&args.request()?, &args.running.terminal())?;

@@ -98,9 +98,12 @@ pub fn choose(counts: &Counts) -> Choice {
 mod tests {
     use super::*;
 
+    fn chosen(targets: u64, sources: u64, cutoff: bool) -> EngineKind {
+        choose(&Counts { targets, sources, cutoff }).engine
+    }
+
     #[test]
     fn the_choice_follows_the_counts() {
-        let chosen = |targets, sources, cutoff| choose(&Counts { targets, sources, cutoff }).engine;
         assert_eq!(chosen(100, 200, false), EngineKind::Exact);
         assert_eq!(chosen(0, 0, false), EngineKind::Exact);
         assert_eq!(chosen(1, u64::MAX, false), EngineKind::Exact);

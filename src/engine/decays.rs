@@ -83,10 +83,11 @@ impl<D: Decay<A>, const A: usize> WithSimd for Fill<'_, D, A> {
             // Spare lanes repeat the last place.
             let many =
                 std::array::from_fn(|k| std::array::from_fn(|lane| self.sources.axes[k][last.min(first + lane)]));
-            let decays: Lanes = self.decay.lanes::<S, LANES>(&many, &self.one);
-            for (value, decay) in values.iter_mut().zip(decays) {
-                *value = exp2_minus::<S>(decay);
+            let mut kernel: Lanes = self.decay.lanes::<S, LANES>(&many, &self.one);
+            for kernel in &mut kernel {
+                *kernel = exp2_minus::<S>(*kernel);
             }
+            values.copy_from_slice(&kernel[..values.len()]);
         }
     }
 }

@@ -9,7 +9,7 @@ use super::input::{Input, type_name};
 use super::json::parse_json;
 use super::origin::Origin;
 use super::point_column::Points;
-use super::read::Numbers;
+use super::read::CoordinateColumns;
 use super::shortened;
 use crate::error::Error;
 
@@ -24,17 +24,6 @@ pub enum CoordinateRequest {
     Geometry(String),
     /// One to three index columns.
     Index(Vec<String>),
-}
-
-/// The coordinates of each row; null values and empty points are NaN.
-#[derive(Clone, Debug)]
-pub struct CoordinateColumns {
-    /// Latitude and longitude, or the index columns relative to their origin.
-    pub axes: Vec<Numbers>,
-    /// Whether the axes are index columns.
-    pub is_index: bool,
-    /// A remark for the user about how they were read.
-    pub note: Option<String>,
 }
 
 /// Pairs of names for latitude and longitude, in any case.

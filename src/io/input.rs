@@ -1,19 +1,15 @@
 //! [`Input`]: one or more Parquet files with one schema, or a table in memory.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
-use parquet::arrow::arrow_reader::ArrowReaderMetadata;
-use parquet::errors::ParquetError;
-use parquet::file::metadata::{KeyValue, ParquetMetaData};
 
 use super::budget::Budget;
 use super::expand::expand;
-use super::file::PositionedFile;
-use super::guard;
+use super::guard::ParquetFile;
 use super::nearest::nearest;
 use super::shortened;
 use crate::error::{Error, Subject};
@@ -53,44 +49,13 @@ pub struct ArrowTable {
     pub batches: Vec<RecordBatch>,
 }
 
-#[derive(Debug)]
-pub(super) struct ParquetFile {
-    pub(super) path: PathBuf,
-    pub(super) reader: PositionedFile,
-    pub(super) metadata: ArrowReaderMetadata,
-    /// Its key-value pairs, which are removed from `metadata` since they may be long. The pair of the Arrow schema has no value.
-    pub(super) pairs: Vec<KeyValue>,
-}
-
-impl ParquetFile {
-    fn open(path: PathBuf, budget: &Budget) -> Result<Self, Error> {
-        let reader = PositionedFile::open(&path)?;
-        let (metadata, pairs) = guard::load(&path, &reader, budget).map_err(|error| reader.blame(&path, error))?;
-        Ok(Self { path, reader, metadata, pairs })
-    }
-
-    /// Runs work on the file. Errors and panics of the Parquet crate, and failures of the disk, become errors of this crate.
-    pub(super) fn guarded<T>(&self, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Error> {
-        guard::guarded(self.path.as_path(), work).map_err(|error| self.reader.blame(&self.path, error))
-    }
-
-    /// The purpose of a memory reservation, for messages.
-    pub(super) fn reading(&self) -> String {
-        format!("reading {}", self.path.display())
-    }
-
-    pub(super) fn parquet(&self) -> &ParquetMetaData {
-        self.metadata.metadata()
-    }
-
-    /// All of its rows, for the file at position `at`.
-    fn pieces(&self, at: usize) -> impl Iterator<Item = Piece> {
-        self.parquet().row_groups().iter().enumerate().map(move |(group, claims)| Piece {
-            file: at,
-            group,
-            rows: 0..usize::try_from(claims.num_rows()).unwrap_or(0),
-        })
-    }
+/// All rows of the file at position `at`.
+fn pieces(file: &ParquetFile, at: usize) -> impl Iterator<Item = Piece> {
+    file.parquet().row_groups().iter().enumerate().map(move |(group, claims)| Piece {
+        file: at,
+        group,
+        rows: 0..usize::try_from(claims.num_rows()).unwrap_or(0),
+    })
 }
 
 impl Input {
@@ -111,7 +76,7 @@ impl Input {
                 hint: "all files of one input need the same columns in the same order with the same types".to_owned(),
             });
         }
-        let pieces = files.iter().enumerate().flat_map(|(at, file)| file.pieces(at)).collect();
+        let pieces = files.iter().enumerate().flat_map(|(at, file)| pieces(file, at)).collect();
         let source = Source::Files(files.into(), pieces);
         Ok(Self { source, budget: budget.clone(), first_row: 0, name: given.into() })
     }

@@ -24,7 +24,7 @@ mod temporary;
 
 pub use budget::Budget;
 pub(crate) use file::read_small_text;
-pub use geometry::{CoordinateColumns, CoordinateRequest, lat_lon_names};
+pub use geometry::{CoordinateRequest, lat_lon_names};
 pub use groups::{GroupColumn, Groups};
 pub use input::{ArrowTable, Input};
 pub(crate) use json::parse_json;
@@ -32,7 +32,7 @@ pub use key::as_keys;
 pub use origin::Origin;
 pub use output::{Complete, NewColumn, Output};
 pub(crate) use read::ColumnKind;
-pub use read::Numbers;
+pub use read::{CoordinateColumns, Numbers};
 pub(crate) use spill::{Spill, free_space};
 pub(crate) use temporary::{TemporaryFolder, remove_all, try_remove_all};
 

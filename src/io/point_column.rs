@@ -4,9 +4,8 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::Float64Type;
 use geo_traits::{CoordTrait, GeometryTrait, GeometryType, PointTrait};
 
-use super::geometry::CoordinateColumns;
 use super::input::Input;
-use super::read::Numbers;
+use super::read::{CoordinateColumns, Numbers};
 use super::shortened;
 use crate::error::Error;
 

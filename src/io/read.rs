@@ -12,8 +12,9 @@ use parquet::schema::types::SchemaDescriptor;
 use rayon::prelude::*;
 
 use super::budget::{Budget, Reservation};
+use super::guard::ParquetFile;
 use super::guard::{Surveyed, guarded, ours};
-use super::input::{ArrowTable, Input, ParquetFile, Piece, Source, type_name};
+use super::input::{ArrowTable, Input, Piece, Source, type_name};
 use super::key::strict_cast;
 use crate::error::Error;
 
@@ -26,6 +27,17 @@ pub struct Numbers {
     pub values: Vec<f64>,
     /// The first row that is null.
     pub first_null: Option<usize>,
+}
+
+/// The coordinates of each row; null values and empty points are NaN.
+#[derive(Clone, Debug)]
+pub struct CoordinateColumns {
+    /// Latitude and longitude, or the index columns relative to their origin.
+    pub axes: Vec<Numbers>,
+    /// Whether the axes are index columns.
+    pub is_index: bool,
+    /// A remark for the user about how they were read.
+    pub note: Option<String>,
 }
 
 /// The kind of values that a column holds.

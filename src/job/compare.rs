@@ -26,7 +26,7 @@ pub struct Compare {
     pub data: DataOptions,
     /// What to smooth with.
     pub kernel: KernelOptions,
-    /// How far to go from each prediction (0) to the average around it (1); errors are largest at 1.
+    /// Mixing weight: 0 keeps each prediction, 1 replaces it by the average around it; errors are largest at 1.
     pub c: f64,
     /// The engines to compare.
     pub engines: Vec<EngineKind>,

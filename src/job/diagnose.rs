@@ -29,7 +29,7 @@ pub struct Diagnose {
     pub data: DataOptions,
     /// What to smooth with.
     pub kernel: KernelOptions,
-    /// How far to go from each prediction (0) to the average around it (1); the best if left out.
+    /// Mixing weight: 0 keeps each prediction, 1 replaces it by the average around it; the best if left out.
     pub c: Option<f64>,
     /// How to sum.
     pub engine: EngineKind,

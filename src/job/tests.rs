@@ -91,6 +91,7 @@ fn weights_are_those_of_rows() {
     request.kernel.sigma = Some("500m".parse().unwrap());
     let weights = weights(&request, &()).unwrap();
     assert_eq!((weights.rows, weights.columns), (3, 3));
+    assert_eq!(weights.starts(), [0, 3, 6, 9]);
     let entries = weights.batches[0].rows.iter().zip(&weights.batches[0].weights);
     let first: f64 = entries.filter(|(row, _)| **row == 0).map(|(_, weight)| weight).sum();
     assert!((first - 1.0).abs() < 1e-12);

@@ -41,6 +41,19 @@ pub struct Weights {
     pub batches: Vec<WeightBatch>,
 }
 
+impl Weights {
+    /// Where the entries of each row begin, and where those of the last end, as in compressed sparse rows.
+    #[must_use]
+    pub fn starts(&self) -> Vec<usize> {
+        let mut starts = vec![0; self.rows + 1];
+        for row in self.batches.iter().flat_map(|batch| &batch.rows) {
+            starts[row + 1] += 1;
+        }
+        (0..self.rows).for_each(|row| starts[row + 1] += starts[row]);
+        starts
+    }
+}
+
 /// The weight matrix that the sparse engine averages with, from places alone.
 ///
 /// # Errors

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::cell::{Cell, sigma_on_axes};
 use super::census::Census;
 use super::checksum::Checksums;
-use super::cut::TileDraft;
 use crate::engine::{CountedCube, CountedRows, LatticePlan};
 use crate::space::{Metric, Sigma};
 
@@ -41,9 +40,8 @@ impl<'a> CountedCells<'a> {
     }
 
     /// The rows near a tile, of which those at home are read.
-    pub(super) fn near(census: &'a Census, cells: &[(Cell, Checksums)], draft: &TileDraft) -> Self {
-        let near = draft.cells().map(|(at, is_home)| (cells[at].0, cells[at].1, is_home));
-        Self { census, cells: near.collect() }
+    pub(super) fn near(census: &'a Census, cells: impl Iterator<Item = (Cell, Checksums, bool)>) -> Self {
+        Self { census, cells: cells.collect() }
     }
 
     /// All rows.

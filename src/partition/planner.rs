@@ -75,7 +75,9 @@ impl<'a> Planner<'a> {
     }
 
     fn tile_group(&self, draft: &TileDraft) -> Option<TileGroup> {
-        let cells = CountedCells::near(self.census, &self.cutter.cells, draft);
+        let all = &self.cutter.cells;
+        let near = draft.cells().map(|(at, is_home)| (all[at].0, all[at].1, is_home));
+        let cells = CountedCells::near(self.census, near);
         TileGroup::new(&cells, self.problem, Some(&self.halo), self.cutter.capacity.for_lattices().min(MOST_BYTES))
     }
 

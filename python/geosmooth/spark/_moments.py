@@ -97,9 +97,11 @@ class Moments:
 
     def nothing_if_the_same(self, schema: Any) -> DataFrame:
         """No rows, but an error if the rows to predict are no longer those that were counted. This reads them once more, in the job in which results are read off:
-        the tasks of that job see some rows each and do not end together."""
-        ((frame, role), *_) = self.problem.frames
-        few = fewer(partials(frame, Checksums, lister(role)), Checksums)
+        the tasks of that job see some rows each and do not end together.
+
+        All columns are read, as for the results. Were some left out, Spark could distribute the rows in another order in the two readings, and a function such as
+        `rand` would give other values in the one that is checked."""
+        few = fewer(partials(self.problem.test, Checksums, lister(self.problem.role)), Checksums)
         return few.mapInArrow(checker(self.counted), schema)
 
     def field(self) -> GroupField:

@@ -101,7 +101,7 @@ fn dense(scene: &Scene, group: usize, tolerance: f64) -> Option<DenseSources> {
     let (grid, plane) = problem.blocks()?;
     let targets_per_source = targets.len() as f64 / sources.len() as f64;
     let pairs = pairs_in_blocks(&grid, &layout.sources, sources.clone());
-    if direct_costs(pairs * targets_per_source) < problem.overhead() {
+    if direct_costs(pairs * targets_per_source) < overhead(&problem) {
         return None;
     }
     let in_cell = pairs / sources.len() as f64 * (1.0 + targets_per_source);
@@ -123,7 +123,7 @@ fn dense_runs(problem: &LatticeProblem, lattice: &AnyLattice, grid: &BlockGrid) 
     let near = targets_near(&sources, &targets, grid.dimensions);
     let savings: Vec<f64> =
         sources.iter().zip(near).map(|(run, near)| costs.lattice_saves(run.places.len(), near)).collect();
-    if savings.iter().filter(|saving| **saving > 0.0).sum::<f64>() < problem.overhead() {
+    if savings.iter().filter(|saving| **saving > 0.0).sum::<f64>() < overhead(problem) {
         return None;
     }
     let saved = savings.iter().zip(&sources).filter(|(saving, _)| **saving > 0.0);
@@ -133,11 +133,9 @@ fn dense_runs(problem: &LatticeProblem, lattice: &AnyLattice, grid: &BlockGrid) 
     Some(dense.map(|(run, _)| run).collect())
 }
 
-impl LatticeProblem<'_> {
-    /// What a lattice must save at least.
-    fn overhead(&self) -> f64 {
-        OVERHEAD * (self.sources.len() + self.targets.len()) as f64
-    }
+/// What a lattice must save at least.
+fn overhead(problem: &LatticeProblem) -> f64 {
+    OVERHEAD * (problem.sources.len() + problem.targets.len()) as f64
 }
 
 /// Adjacent runs become one range.

@@ -35,7 +35,7 @@ impl LaidLattice {
 
     /// Most sources in one block.
     pub(super) fn largest_block(&self) -> usize {
-        self.sheets.iter().map(|sheet| sheet.sources.largest_block()).max().unwrap_or(0)
+        self.sheets.iter().flat_map(|sheet| &sheet.sources.runs).map(|run| run.places.len()).max().unwrap_or(0)
     }
 
     /// Bytes of laid places, and of the sorting of sheets, one on each thread.

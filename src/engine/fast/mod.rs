@@ -14,8 +14,10 @@
 //! for every row. On the sphere lattices lie in charts ([`sphere`]); for wider σ there are patches with nodes of their own ([`globe`]). Rows
 //! that miss the tolerance by this bound are summed again, directly, over all sources within the radius that surely keeps it.
 //!
+//! In: a scene and columns of `w·v`, or counts of streamed rows and then the rows. Out: sums with that bound.
+//!
 //! Order of files: [`direct`]; [`lattice`], the trait, and [`plane`], [`sphere`], [`globe`], its three implementations; [`any_lattice`], the one
-//! place that chooses among them. In memory: [`savings`], [`laid`], [`group`], [`slots`], [`summation`], [`engine`].
+//! place that chooses among them. In memory: [`savings`], [`laid`], [`group`], [`summation`], [`engine`].
 //! Streamed: [`moments`].
 
 mod any_lattice;
@@ -28,7 +30,6 @@ mod lattice;
 mod moments;
 mod plane;
 mod savings;
-mod slots;
 mod sphere;
 mod summation;
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::lattice::{
     Accuracy, BlockGrid, BlockKey, BlockRun, Bound, CountedRows, LaidPlaces, Load, LoadPoints, PointLanes, Points,
     Sheets, Taps, Terms, Window, Windowed, ascending, cube,
 };
+use crate::kernel::{LANES, Lanes};
 use crate::scene::{Cloud, Curve};
 
 /// Most blocks that are listed to find out what the lattice takes for counted rows. Chosen, not measured: their keys take 100 MB.
@@ -108,13 +109,29 @@ struct PlaneLoader<'a> {
     cloud: &'a Cloud,
 }
 
+impl PlaneLoader<'_> {
+    /// Where up to sixteen places are within their block along one axis, in nodes.
+    #[inline(always)]
+    fn positions(&self, k: usize, places: &Range<usize>, nodes: usize) -> Lanes {
+        let BlockGrid { curve, dimensions, side } = self.grid;
+        let corner = curve.corner(k, self.key[3 - dimensions + k] as u64, *side);
+        let mut positions = [0.0; LANES];
+        for (position, coordinate) in positions.iter_mut().zip(&self.cloud.axes[k][places.clone()]) {
+            *position = coordinate - corner;
+        }
+        // Rounding may have put a place on the far edge of its block.
+        let (nodes_per_unit, most) = (nodes as f64 / side, nodes as f64 * (1.0 - f64::EPSILON));
+        positions.map(|offset| (offset * nodes_per_unit).clamp(0.0, most))
+    }
+}
+
 impl LoadPoints for PlaneLoader<'_> {
     #[inline(always)]
     fn load<S: Simd, const WIDTH: usize>(&self, taps: &Taps, places: &Range<usize>, points: &mut PointLanes) {
         points.start(places.len());
         for k in 0..taps.window.dimensions {
             let axis = 3 - taps.window.dimensions + k;
-            let positions = self.grid.positions(self.cloud, self.key, k, places, taps.window.nodes);
+            let positions = self.positions(k, places, taps.window.nodes);
             let within = points.locate(taps, axis, &positions);
             if axis == 2 {
                 taps.table.by_point::<S, WIDTH>(&within, &mut points.along);

@@ -22,17 +22,15 @@ impl Random {
     /// Places around one, so many degrees in latitude and as far in longitude, and never beyond a pole.
     fn around(&mut self, latitude: f64, longitude: f64, degrees: f64, count: usize) -> Vec<(f64, f64)> {
         let across = degrees / latitude.to_radians().cos().max(0.01);
-        let place = |_| {
-            let (north, east) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
-            ((latitude + degrees * north).clamp(-90.0, 90.0), (longitude + across * east).clamp(-180.0, 360.0))
-        };
-        (0..count).map(place).collect()
+        let offsets = (0..count).map(|_| (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0));
+        let places = offsets.map(|(north, east)| (latitude + degrees * north, longitude + across * east));
+        places.map(|(latitude, longitude)| (latitude.clamp(-90.0, 90.0), longitude.clamp(-180.0, 360.0))).collect()
     }
 
     /// Cities all over the globe.
     fn cities(&mut self, count: usize) -> Vec<(f64, f64)> {
-        let city = |k: usize| (40.0 * (0.9 * k as f64).sin(), 30.0 * k as f64 - 180.0);
-        (0..count).flat_map(|k| self.around(city(k).0, city(k).1, 1.0, 500)).collect()
+        let centres = (0..count).map(|k| (40.0 * (0.9 * k as f64).sin(), 30.0 * k as f64 - 180.0));
+        centres.flat_map(|(latitude, longitude)| self.around(latitude, longitude, 1.0, 500)).collect()
     }
 }
 
@@ -49,11 +47,9 @@ fn scene(kilometres: f64, targets: &Places, labelled: &Places, own: Own) -> Scen
 /// the tolerance. Gives the charts at the middle tolerance and how much of a bound was used.
 fn check(scene: Scene, what: &str) -> (usize, f64) {
     let scene = Arc::new(scene);
-    let values = |row: usize| (0.5 * (0.37 * row as f64).sin(), if row.is_multiple_of(3) { 0.5 } else { -0.5 });
-    let columns = [0, 1].map(|k| {
-        let value = |row: usize| if k == 0 { values(row).0 } else { values(row).1 };
-        scene.mass.iter().enumerate().map(|(row, mass)| mass * value(row)).collect::<Vec<f64>>()
-    });
+    let waves = scene.mass.iter().zip(0..).map(|(mass, row)| mass * (0.5 * (0.37 * f64::from(row)).sin()));
+    let steps = scene.mass.iter().zip(0..).map(|(mass, row)| mass * if row % 3 == 0 { 0.5 } else { -0.5 });
+    let columns = [waves.collect(), steps.collect::<Vec<f64>>()];
     let exact = Exact::default().plan(scene.clone(), &()).unwrap().sums(&columns, &());
     let mut used = 0.0_f64;
     for tolerance in [1e-3, 1e-6, 1e-10] {
@@ -91,13 +87,11 @@ fn the_whole_globe_takes_many_charts() {
 #[test]
 fn a_pole_and_the_date_line_are_places_like_others() {
     let mut random = Random(2);
-    let rows = |random: &mut Random| {
-        let mut rows: Vec<(f64, f64)> =
-            (0..4000).map(|_| (90.0 - 4.0 * random.unit().sqrt(), 360.0 * random.unit() - 180.0)).collect();
-        rows.extend([(90.0, 0.0), (90.0, 77.0), (88.0, 180.0), (88.0, -180.0)]);
-        rows
-    };
-    let [targets, labelled] = [(); 2].map(|()| places(&rows(&mut random)));
+    let [targets, labelled] = [(); 2].map(|()| {
+        let around = (0..4000).map(|_| (90.0 - 4.0 * random.unit().sqrt(), 360.0 * random.unit() - 180.0));
+        let rows: Vec<(f64, f64)> = around.chain([(90.0, 0.0), (90.0, 77.0), (88.0, 180.0), (88.0, -180.0)]).collect();
+        places(&rows)
+    });
     let (charts, used) = check(scene(40.0, &targets, &labelled, Own::Counts), "pole");
     assert!(charts == 1 && used > 1e-3, "{charts} charts, {used}");
 }
@@ -105,13 +99,12 @@ fn a_pole_and_the_date_line_are_places_like_others() {
 #[test]
 fn a_city_at_the_edge_of_a_large_chart() {
     let mut random = Random(3);
-    let rows = |random: &mut Random| {
+    let [targets, labelled] = [(); 2].map(|()| {
         let mut rows = random.around(40.0, 170.0, 20.0, 1500);
         rows.extend(random.around(60.0, 140.0, 1.0, 3500));
         rows.extend(random.around(20.0, 190.0, 0.3, 1000));
-        rows
-    };
-    let [targets, labelled] = [(); 2].map(|()| places(&rows(&mut random)));
+        places(&rows)
+    });
     for kilometres in [15.0, 60.0] {
         let (charts, used) = check(scene(kilometres, &targets, &labelled, Own::Counts), "edge");
         assert!(charts > 0 && used > 1e-3, "{kilometres} km: {charts} charts, {used}");
@@ -135,11 +128,10 @@ fn sources_beyond_the_edge_of_a_chart_count() {
 #[test]
 fn groups_and_mass_beside() {
     let mut random = Random(5);
-    let grouped = |random: &mut Random| {
+    let [targets, labelled] = [(); 2].map(|()| {
         let rows = random.around(-33.0, 18.0, 2.0, 6000);
         places(&rows).with_groups((0..6000).map(|row| row % 2).collect()).unwrap()
-    };
-    let (targets, labelled) = (grouped(&mut random), grouped(&mut random));
+    });
     let mut scene = scene(25.0, &targets, &labelled, Own::Counts);
     scene.beside = 10.0;
     let (charts, used) = check(scene, "groups");

@@ -52,9 +52,8 @@ impl<const A: usize> Candidates<A> {
     pub(super) fn load(&mut self, scene: &Scene) {
         self.mass.extend(self.sources.iter().map(|&source| scene.mass[source as usize]));
         for chunk in self.sources.chunks(LANES) {
-            let source = |lane: usize| chunk[lane.min(chunk.len() - 1)] as usize;
-            let axis = |k: usize| std::array::from_fn(|lane| scene.layout.sources.axes[k][source(lane)]);
-            self.lanes.push(std::array::from_fn(axis));
+            let sources: [usize; LANES] = std::array::from_fn(|lane| chunk[lane.min(chunk.len() - 1)] as usize);
+            self.lanes.push(std::array::from_fn(|k| sources.map(|source| scene.layout.sources.axes[k][source])));
         }
         self.decays.resize(self.lanes.len(), [0.0; LANES]);
         self.near.make_room(self.sources.len());

@@ -39,7 +39,14 @@ impl Engine for Sparse {
     fn plan(&self, scene: Arc<Scene>, progress: &dyn Progress) -> Result<Box<dyn Plan>, Error> {
         let build = BuildRows { engine: self, scene: &scene, progress };
         let rows = with_decay(scene.layout.metric, scene.scale, build)?;
-        Ok(Box::new(SparsePlan::new(scene, rows)))
+        let mut plan = SparsePlan { scene, matrix: Matrix::default(), sums: Sums::default() };
+        for MatrixRows { block, sums } in rows {
+            plan.matrix.blocks.push(block);
+            plan.sums.mass.extend(sums.mass);
+            plan.sums.error.extend(sums.error);
+            plan.sums.exponent.extend(sums.exponent);
+        }
+        Ok(Box::new(plan))
     }
 }
 
@@ -101,19 +108,6 @@ struct SparsePlan {
     matrix: Matrix,
     /// The sums of the rows, without any column of values.
     sums: Sums,
-}
-
-impl SparsePlan {
-    fn new(scene: Arc<Scene>, rows: Vec<MatrixRows>) -> Self {
-        let mut plan = Self { scene, matrix: Matrix::default(), sums: Sums::default() };
-        for MatrixRows { block, sums } in rows {
-            plan.matrix.blocks.push(block);
-            plan.sums.mass.extend(sums.mass);
-            plan.sums.error.extend(sums.error);
-            plan.sums.exponent.extend(sums.exponent);
-        }
-        plan
-    }
 }
 
 impl Plan for SparsePlan {

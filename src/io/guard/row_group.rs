@@ -8,11 +8,11 @@ use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use super::metadata::name;
 use super::pages::OneChunk;
+use super::parquet_file::ParquetFile;
 use super::survey::Chunk;
 use super::{OTHER_CODECS, ours};
 use crate::error::Error;
 use crate::io::budget::{Budget, Reservation};
-use crate::io::input::ParquetFile;
 use crate::io::shortened;
 
 /// A checked row group: its columns hold as many rows as it claims, and memory for reading them is reserved.

@@ -20,8 +20,9 @@ use parquet::schema::types::{Type, TypePtr};
 
 use super::{Values, base_properties, next_column, primitive};
 use crate::io::budget::{Budget, Reservation};
+use crate::io::guard::ParquetFile;
 use crate::io::guard::{BloomFilters, check_pages, ours, size_of_pairs};
-use crate::io::input::{Input, ParquetFile};
+use crate::io::input::Input;
 
 /// Rows to request at a time. The Parquet writer checks every 1024 rows whether a page is full, counted from the start of
 /// each call: with a multiple of 1024, pages are the same as if all rows were written at once.

@@ -25,8 +25,9 @@ use self::copy::{Added, has_page_index, held_to_copy, properties, schema_with};
 pub(super) use self::witness::way_out;
 use self::witness::{Witness, failed};
 use super::budget::Reservation;
+use super::guard::ParquetFile;
 use super::guard::{MOST_ROW_GROUPS, guarded};
-use super::input::{Input, ParquetFile};
+use super::input::Input;
 use super::temporary::TemporaryFile;
 use crate::error::Error;
 

@@ -31,7 +31,7 @@ pub struct Methods {
     pub features: Option<Vec<String>>,
     /// Which methods; all that can run if left out.
     pub methods: Option<Vec<Method>>,
-    /// What to make best.
+    /// Metric to optimize.
     pub metric: Measure,
     /// Settings to try.
     pub grids: MethodGrids,

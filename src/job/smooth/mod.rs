@@ -7,10 +7,11 @@ mod out_of_core;
 mod outputs;
 mod results;
 mod streamed;
+mod streamed_run;
 mod summary;
 
 use self::streamed::LEAST_MEMORY;
-pub use self::streamed::StreamedRun;
+pub use self::streamed_run::StreamedRun;
 pub use self::summary::{PhaseSeconds, ProvenError, Scores, SmoothedRows, SmoothingSummary};
 use super::caller::{Caller, Listener};
 use super::dataset::Dataset;
@@ -31,7 +32,7 @@ pub struct Smooth {
     pub data: DataOptions,
     /// What to smooth with.
     pub kernel: KernelOptions,
-    /// How far to go from each prediction (0) to the average around it (1).
+    /// Mixing weight: 0 keeps each prediction, 1 replaces it by the average around it.
     pub c: Option<f64>,
     /// How to sum.
     pub engine: EngineKind,
@@ -106,7 +107,7 @@ pub fn smooth(request: &Smooth, listener: &dyn Listener) -> Result<Smoothing, Er
 fn perform(request: &Smooth, caller: &Caller) -> Result<Smoothing, Error> {
     if request.matrix.is_some() && request.engine != EngineKind::Sparse {
         return Err(Error::Contradiction {
-            message: format!("the weight matrix cannot be written: the engine {} may not keep one", request.engine),
+            message: format!("`matrix` cannot be written: the engine {} may not keep one", request.engine),
             hint: "add `engine sparse`".to_owned(),
         });
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Job;
 use super::results::Bounds;
-use super::streamed::StreamedRun;
+use super::streamed_run::StreamedRun;
 use crate::engine::Choice;
 use crate::error::{Error, bytes};
 use crate::finding::Finding;

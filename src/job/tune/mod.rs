@@ -29,7 +29,7 @@ pub struct Tune {
     pub scored_on: Option<ScoredOn>,
     /// Labelled rows and columns.
     pub data: DataOptions,
-    /// What to make best.
+    /// Metric to optimize.
     pub metric: Measure,
     /// Which σ to try.
     pub sigmas: SigmaSearch,

@@ -19,7 +19,7 @@ pub struct TuningSummary {
     pub best: Tried,
     /// The best prediction as it is.
     pub unsmoothed: Unsmoothed,
-    /// The name of what was made best.
+    /// The name of the metric that was optimized.
     pub metric: &'static str,
     /// How much better the best is, with its uncertainty.
     pub gain: Gain,
@@ -51,7 +51,7 @@ pub struct Tried {
     pub prediction: String,
     /// σ as it was written.
     pub sigma: String,
-    /// How far to go to the average.
+    /// Mixing weight.
     pub c: f64,
     /// The weight of a label against a prediction.
     pub label_weight: f64,

@@ -162,9 +162,10 @@ impl Column {
     fn times(kind: u8, unit: TimeUnit, raw: &[i256]) -> Self {
         let counts: Vec<i64> = raw.iter().map(|value| value.as_i128() as i64).collect();
         let short: Vec<i32> = counts.iter().map(|count| *count as i32).collect();
-        let is_short = matches!((kind, unit), (0, _) | (1, TimeUnit::Second | TimeUnit::Millisecond));
+        let is_short = kind < 2 && matches!(unit, TimeUnit::Second | TimeUnit::Millisecond);
         let data_type = match kind {
-            0 => DataType::Date32,
+            0 if is_short => DataType::Date32,
+            0 => DataType::Date64,
             1 if is_short => DataType::Time32(unit),
             1 => DataType::Time64(unit),
             2 => DataType::Timestamp(unit, None),

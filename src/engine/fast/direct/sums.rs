@@ -26,12 +26,6 @@ const LOG_TOO_SMALL: f64 = -890.0;
 /// By how much the decay to a box may be above that to a place in it: both are sums of three squares, rounded.
 const ROUNDINGS_OF_A_BOX: f64 = 8.0 * f64::EPSILON;
 
-/// Whether few sources lie between two targets along the curve, as far as their homes show.
-fn few_between(home: &[u32], first: u32, last: u32) -> bool {
-    let (first, last) = (home[first as usize], home[last as usize]);
-    first != NOWHERE && last != NOWHERE && (last - first) as usize <= SOURCES_AMONG_TEAM
-}
-
 /// What direct sums over one group need.
 pub(crate) struct DirectSums<'a, D, const A: usize> {
     pub(crate) decay: D,
@@ -100,7 +94,11 @@ impl<D: Decay<A>, const A: usize> DirectSums<'_, D, A> {
         let layout = &self.scene.layout;
         let axes = layout.targets.axes[..layout.metric.dimensions()].iter();
         let apart = axes.map(|axis| (axis[other as usize] - axis[first as usize]).abs()).fold(0.0, f64::max);
-        apart <= across || (apart <= SPARSE * across && few_between(&layout.home, first, other))
+        let [first, last] = [first, other].map(|place| layout.home[place as usize]);
+        let have_homes = first != NOWHERE && last != NOWHERE;
+        // Farther apart if few sources lie between the two along the curve, as far as their homes show.
+        let across = if have_homes && (last - first) as usize <= SOURCES_AMONG_TEAM { SPARSE * across } else { across };
+        apart <= across
     }
 
     /// Sums over a tree without the boxes that contribute little next to the lower bound of D: for each target its sums and their error. The

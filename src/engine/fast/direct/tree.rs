@@ -52,9 +52,7 @@ impl Tree {
         if self.leaves.is_empty() {
             return 0.0;
         }
-        let mut carried = [0.0; BOXES];
-        arch().dispatch(Walk::<D, A> { tree: self, decay, from, omission, carried: &mut carried, near });
-        carried.iter().sum()
+        arch().dispatch(Walk::<D, A> { tree: self, decay, from, omission, near }).iter().sum()
     }
 
     /// Decay and place of the source nearest to a target, without `left_out`; `None` if there is no other.
@@ -119,13 +117,12 @@ fn join(boxes: &Boxes) -> (Bounds, f64) {
     (boxes.bounds(), log_mass)
 }
 
-/// A walk through the tree.
+/// A walk through the tree. Gives what is left out.
 struct Walk<'a, D, const A: usize> {
     tree: &'a Tree,
     decay: D,
     from: &'a Bounds,
     omission: Omission,
-    carried: &'a mut [f64; BOXES],
     near: &'a mut NearLeaves,
 }
 
@@ -133,11 +130,12 @@ struct Walk<'a, D, const A: usize> {
 const OPEN: usize = 11 * BOXES + 1;
 
 impl<D: Decay<A>, const A: usize> WithSimd for Walk<'_, D, A> {
-    type Output = ();
+    type Output = [f64; BOXES];
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { tree, decay, from, omission, carried, near } = self;
+    fn with_simd<S: Simd>(self, _: S) -> [f64; BOXES] {
+        let Self { tree, decay, from, omission, near } = self;
+        let mut carried = [0.0; BOXES];
         let mut open = [(0_u8, 0_u32); OPEN];
         open[0] = (tree.levels.len() as u8 - 1, 0);
         let mut count = 1;
@@ -146,7 +144,7 @@ impl<D: Decay<A>, const A: usize> WithSimd for Walk<'_, D, A> {
             let (level, at) = open[count];
             let boxes = &tree.levels[level as usize][at as usize];
             let carries = boxes.carries(&boxes.decays(decay, from), omission);
-            leave_out(&carries, omission.little, carried);
+            leave_out(&carries, omission.little, &mut carried);
             let children = at as usize * BOXES;
             if level == 0 {
                 for (k, _) in carries.iter().enumerate().filter(|(_, carries)| **carries > omission.little) {
@@ -161,6 +159,7 @@ impl<D: Decay<A>, const A: usize> WithSimd for Walk<'_, D, A> {
                 }
             }
         }
+        carried
     }
 }
 

@@ -99,7 +99,9 @@ impl GlobeLattice {
             .par_iter()
             .map(|(patch, tile)| {
                 let places: Vec<u32> = tile.clone().map(|node| (patch * nodes + node) as u32).collect();
-                TargetTile::between(decay, &to, &from, 3, &places).sum(runs_of_nodes(&near[*patch], nodes), &moments)
+                let starts = near[*patch].iter().map(|source| *source as usize * nodes);
+                let runs = starts.flat_map(|start| pieces(&(start..start + nodes), RUN));
+                TargetTile::between(decay, &to, &from, 3, &places).sum(runs, &moments)
             })
             .collect();
         let mut field = vec![0.0; near.len() * moments.len() * nodes];
@@ -111,12 +113,4 @@ impl GlobeLattice {
         }
         field
     }
-}
-
-/// The nodes of some patches in runs for tiles.
-fn runs_of_nodes(patches: &[u32], nodes: usize) -> impl Iterator<Item = Range<usize>> {
-    patches.iter().flat_map(move |patch| {
-        let start = *patch as usize * nodes;
-        pieces(&(start..start + nodes), RUN)
-    })
 }

@@ -60,13 +60,6 @@ struct MeshCost {
     patches: usize,
 }
 
-impl MeshCost {
-    /// What the mesh saves for the mass and one column of values.
-    fn saved(&self) -> f64 {
-        self.direct - self.nodes - 2.0 * self.places
-    }
-}
-
 impl SquareCounts {
     /// Of a sample of sources and of targets.
     pub(super) fn of(roles: [&KnownPlaces; 2]) -> Self {
@@ -146,7 +139,9 @@ impl GlobeLattice {
     pub(crate) fn design(sources: &KnownPlaces, targets: &KnownPlaces, sigma: f64, tolerance: f64) -> Option<Self> {
         let squares = SquareCounts::of([sources, targets]);
         let meshes = squares.meshes(sigma, tolerance);
-        let saved = meshes.filter_map(|mesh| Some((squares.cost(&mesh)?.saved(), mesh)));
+        let costs = meshes.filter_map(|mesh| Some((squares.cost(&mesh)?, mesh)));
+        // For the mass and one column of values.
+        let saved = costs.map(|(cost, mesh)| (cost.direct - cost.nodes - 2.0 * cost.places, mesh));
         let best = saved.max_by(|a, b| a.0.total_cmp(&b.0))?;
         (best.0 > 0.0).then_some(best.1)
     }

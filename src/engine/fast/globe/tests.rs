@@ -12,18 +12,20 @@ use crate::space::{EARTH_RADIUS, Sigma};
 
 const ROWS: usize = 300;
 
+/// Places that depend on two numbers that cover the unit square evenly, and on their own number.
+fn layout(place: fn(f64, f64, usize) -> [f64; 2]) -> Vec<[f64; 2]> {
+    let steps = [0.754_877_666, 0.569_840_291_f64];
+    (0..ROWS).map(|i| (i, steps.map(|step| (i as f64 * step).fract()))).map(|(i, [a, b])| place(a, b, i)).collect()
+}
+
 /// Latitudes and longitudes all over the sphere, around a pole, across the date line, in two towns far apart, in one.
 fn layouts() -> [Vec<[f64; 2]>; 5] {
-    let at = |i: usize, factor: f64| (i as f64 * factor).fract();
-    let all = |place: fn(f64, f64, usize) -> [f64; 2]| {
-        (0..ROWS).map(|i| place(at(i, 0.754_877_666), at(i, 0.569_840_291), i)).collect()
-    };
     [
-        all(|a, b, _| [(2.0 * a - 1.0).asin().to_degrees(), 360.0 * b - 180.0]),
-        all(|a, b, _| [90.0 - 20.0 * a, 360.0 * b - 180.0]),
-        all(|a, b, _| [40.0 * a - 10.0, 170.0 + 25.0 * b]),
-        all(|a, b, i| if i.is_multiple_of(3) { [-30.0 + a, -70.0 + b] } else { [31.0 + a, 109.0 + 2.0 * b] }),
-        all(|a, b, _| [48.0 + 0.5 * a, 2.0 + 0.5 * b]),
+        layout(|a, b, _| [(2.0 * a - 1.0).asin().to_degrees(), 360.0 * b - 180.0]),
+        layout(|a, b, _| [90.0 - 20.0 * a, 360.0 * b - 180.0]),
+        layout(|a, b, _| [40.0 * a - 10.0, 170.0 + 25.0 * b]),
+        layout(|a, b, i| if i.is_multiple_of(3) { [-30.0 + a, -70.0 + b] } else { [31.0 + a, 109.0 + 2.0 * b] }),
+        layout(|a, b, _| [48.0 + 0.5 * a, 2.0 + 0.5 * b]),
     ]
 }
 
@@ -62,15 +64,14 @@ fn largest_error(globe: GlobeLattice, scene: &Scene, sigma: f64) -> f64 {
 
 /// All pairs, plainly.
 fn mass(layout: &Layout, target: usize, sigma: f64) -> f64 {
-    let [here, places] = [&layout.targets, &layout.sources].map(|cloud| move |place: usize| cloud.place::<3>(place));
-    let arc = |source: usize| {
-        let [plus, minus] = [1.0, -1.0].map(|sign: f64| {
-            let (a, b) = (here(target), places(source));
-            (0..3).map(|k| (a[k] + sign * b[k]).powi(2)).sum::<f64>().sqrt()
-        });
-        2.0 * minus.atan2(plus)
-    };
-    (0..ROWS).map(|source| (-0.5 * (arc(source) / sigma).powi(2)).exp()).sum()
+    let (target, sources) = (layout.targets.place(target), (0..ROWS).map(|source| layout.sources.place(source)));
+    sources.map(|source| (-0.5 * (arc(&target, &source) / sigma).powi(2)).exp()).sum()
+}
+
+/// The angle between two unit vectors, accurate at both ends.
+fn arc(a: &[f64; 3], b: &[f64; 3]) -> f64 {
+    let [plus, minus] = [1.0, -1.0].map(|sign: f64| (0..3).map(|k| (a[k] + sign * b[k]).powi(2)).sum::<f64>().sqrt());
+    2.0 * minus.atan2(plus)
 }
 
 #[test]

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::window::Window;
 use crate::engine::pieces::pieces;
-use crate::kernel::{LANES, Lanes};
 use crate::scene::{Cloud, Curve, NOWHERE};
 
 /// A block by its number along each axis; unused axes come first and are zero.
@@ -34,16 +33,12 @@ pub(crate) struct BlockGrid {
 }
 
 impl BlockGrid {
-    fn first_axis(&self) -> usize {
-        3 - self.dimensions
-    }
-
     /// The block of a place.
     #[inline]
     pub(crate) fn key(&self, cloud: &Cloud, place: usize) -> BlockKey {
         let mut key = [0; 3];
         for k in 0..self.dimensions {
-            key[self.first_axis() + k] = self.curve.cube(k, cloud.axes[k][place], self.side) as i64;
+            key[3 - self.dimensions + k] = self.curve.cube(k, cloud.axes[k][place], self.side) as i64;
         }
         key
     }
@@ -75,26 +70,6 @@ impl BlockGrid {
         }
         runs.push(open);
         runs
-    }
-
-    /// Where up to sixteen places are within their block along one axis, in nodes.
-    #[inline(always)]
-    pub(crate) fn positions(
-        &self,
-        cloud: &Cloud,
-        key: &BlockKey,
-        k: usize,
-        places: &Range<usize>,
-        nodes: usize,
-    ) -> Lanes {
-        let corner = self.curve.corner(k, key[self.first_axis() + k] as u64, self.side);
-        let mut positions = [0.0; LANES];
-        for (position, coordinate) in positions.iter_mut().zip(&cloud.axes[k][places.clone()]) {
-            *position = coordinate - corner;
-        }
-        // Rounding may have put a place on the far edge of its block.
-        let (nodes_per_unit, most) = (nodes as f64 / self.side, nodes as f64 * (1.0 - f64::EPSILON));
-        positions.map(|offset| (offset * nodes_per_unit).clamp(0.0, most))
     }
 }
 

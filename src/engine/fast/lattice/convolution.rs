@@ -178,7 +178,7 @@ impl MiddleMatrix {
         let entries: Vec<f64> = (0..n).flat_map(|from| (0..n).map(move |to| entry(from, to))).collect();
         let rows = (0..window.nodes).zip(entries.chunks_exact(window.nodes));
         let mut reaching = rows.filter(|(_, row)| row.iter().any(|entry| *entry > 0.0)).map(|(row, _)| row);
-        let rows = reaching.next().map_or(0..0, |first| first..reaching.last().unwrap_or(first) + 1);
+        let rows = reaching.next().map_or(0..0, |first| first..reaching.next_back().unwrap_or(first) + 1);
         Self { nodes: window.nodes, rows, entries }
     }
 }

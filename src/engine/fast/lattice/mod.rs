@@ -5,19 +5,18 @@
 //!
 //! [`steps`] has the trait [`Lattice`] that the plane, the sphere and the globe implement; [`windowed`] implements its steps for the first two.
 //!
-//! Order of files: [`window`]; [`blocks`], [`counted`], [`bound`], [`accuracy`]; [`steps`]; [`shape`], [`window_table`],
-//! [`taps`], [`convolution`]; [`windowed`].
+//! Order of files: [`window`]; [`blocks`], [`counted`], [`bound`], [`accuracy`]; [`steps`]; [`around`], [`taps`], [`convolution`];
+//! [`windowed`].
 
 mod accuracy;
+mod around;
 mod blocks;
 mod bound;
 mod convolution;
 mod counted;
-mod shape;
 mod steps;
 mod taps;
 mod window;
-mod window_table;
 mod windowed;
 
 pub(crate) use self::accuracy::Accuracy;

@@ -96,11 +96,6 @@ impl LaidPlaces {
         self.runs.iter().map(|run| run.places.len()).sum()
     }
 
-    /// Most places in one block.
-    pub(crate) fn largest_block(&self) -> usize {
-        self.runs.iter().map(|run| run.places.len()).max().unwrap_or(0)
-    }
-
     /// The blocks, ascending.
     pub(crate) fn keys(&self) -> Vec<BlockKey> {
         ascending(self.runs.iter().map(|run| run.key).collect())

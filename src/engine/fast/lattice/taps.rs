@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::shape::{ROWS, Shape};
+use super::around::{ROWS, Shape, WindowTable};
 use super::window::{MOST_TAPS, Window};
-use super::window_table::WindowTable;
 use crate::kernel::{LANES, Lanes};
 use crate::simd::arch;
 

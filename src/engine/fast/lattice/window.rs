@@ -23,7 +23,7 @@
 //! and likewise for the middle Gaussian. Errors that are a multiple of √K are harmless: by Cauchy and Schwarz
 //! `Σ w √K ≤ √(W D)`. In several dimensions the kernel is a product, and so are its approximations.
 //!
-//! On the sphere ([`chart`](super::chart)) the outer Gaussians of two points have variances `t + α` and `t + β`, with α and β
+//! On the sphere ([`sphere`](crate::engine::fast::sphere)) the outer Gaussians of two points have variances `t + α` and `t + β`, with α and β
 //! within ± `scale_offset`. Then λ becomes `λ + α + β`, and √K has the variance `r(1 + α)(1 + β)` with r near 2. Sampling is worst where both are smallest,
 //! truncation where the window is widest and √K decays fastest; the design takes both at once.
 
@@ -109,6 +109,7 @@ impl Window {
         // The least and the largest variance of √K, and by how much it exceeds that of K at least.
         let (low, high) = (demand.root * (1.0 - scale_offset).powi(2), demand.root * (1.0 + scale_offset).powi(2));
         let excess = low + 2.0 * scale_offset - most;
+        // Where the middle is narrower or the excess smaller, windows take more nodes. Chosen, not measured.
         if narrow < NARROWEST || s <= 0.05 || excess < 0.5 || demand.root * (1.0 - scale_offset) < 1.0 {
             return None;
         }
@@ -227,18 +228,17 @@ mod tests {
     fn sampled_kernel(window: &Window, variance: f64, at: [f64; 2], outer: [f64; 2], truncated: bool) -> f64 {
         let h = window.step;
         let half = if truncated { (window.taps / 2) as i64 } else { 4 * MOST_TAPS as i64 };
-        let nodes = |at: f64| {
-            let first = (at / h).floor() as i64 + 1;
-            first - half..first + half
-        };
-        let end = |node: i64, k: usize| (-0.5 * (node as f64 * h - at[k]).powi(2) / outer[k]).exp();
-        let mut untruncated = *window;
-        untruncated.reach = usize::MAX;
-        let window = if truncated { window } else { &untruncated };
-        let from = |a: i64| nodes(at[1]).map(|b| window.middle(variance, a - b) * end(b, 1)).sum::<f64>();
+        let ends: [Vec<(i64, f64)>; 2] = [0, 1].map(|k| {
+            let first = (at[k] / h).floor() as i64 + 1;
+            let nodes = first - half..first + half;
+            nodes.map(|node| (node, (-0.5 * (node as f64 * h - at[k]).powi(2) / outer[k]).exp())).collect()
+        });
+        let reach = if truncated { window.reach } else { usize::MAX };
+        let window = Window { reach, ..*window };
+        let from = |a: i64| ends[1].iter().map(|(b, end)| window.middle(variance, a - b) * end).sum::<f64>();
         let whole = variance - 2.0 * window.outer + outer[0] + outer[1];
         let scale = window.outer * (whole / (outer[0] * outer[1])).sqrt();
-        scale * nodes(at[0]).map(|a| end(a, 0) * from(a)).sum::<f64>()
+        scale * ends[0].iter().map(|(a, end)| end * from(*a)).sum::<f64>()
     }
 
     #[test]

@@ -72,11 +72,9 @@ mod tests {
             let norm = ErrorNorm::new(near);
             for order in 0..=6 {
                 let constant = norm.laguerre[order];
-                let part = |k: i32| {
-                    let x = 0.0317 * f64::from(k);
-                    polynomial(order, x).abs() / ((0.5 * x).exp() + near)
-                };
-                let largest = (0..6000).map(part).fold(0.0, f64::max);
+                let looks = (0..6000).map(|k| 0.0317 * f64::from(k));
+                let parts = looks.map(|x| polynomial(order, x).abs() / ((0.5 * x).exp() + near));
+                let largest = parts.fold(0.0, f64::max);
                 assert!(largest <= constant, "order {order}, near {near}: {largest} above {constant}");
                 assert!(
                     constant <= largest + 0.005 * order as f64 + 1e-3,

@@ -257,7 +257,6 @@ mod tests {
                     continue;
                 };
                 // Two points on a ray of the chart or across it, from its centre to its edge.
-                let scale = |z: f64| (1.0 + 0.25 * z * z) * (1.0 - extent.scale_offset) - 1.0;
                 for i in 0..40 {
                     let z = extent.radius * f64::from(i) / 39.0;
                     for k in 0..400 {
@@ -267,7 +266,8 @@ mod tests {
                             continue;
                         }
                         let apart = if i % 2 == 0 { z - (z - distance) } else { distance };
-                        let (alpha, beta) = (scale(z), scale(other));
+                        let [alpha, beta] =
+                            [z, other].map(|z| (1.0 + 0.25 * z * z) * (1.0 - extent.scale_offset) - 1.0);
                         assert!(
                             alpha.abs() <= extent.scale_offset * (1.0 + 1e-12)
                                 && beta.abs() <= extent.scale_offset * (1.0 + 1e-12)
@@ -296,12 +296,14 @@ mod tests {
         assert!(used > 0.1 && filled > 0.5, "bounds too wide: {used} {filled}");
     }
 
+    /// Sets of columns and Gaussians of a chart.
+    fn size(sigma: f64, radius: f64, near: f64) -> Option<(usize, usize)> {
+        let found = expansion(&extent(sigma, radius), &ErrorNorm::new(near), 3e-10)?;
+        Some((found.terms.sets, found.terms.parts.len()))
+    }
+
     #[test]
     fn large_charts_take_more_sets_than_small_ones() {
-        let size = |sigma: f64, radius: f64, near: f64| {
-            expansion(&extent(sigma, radius), &ErrorNorm::new(near), 3e-10)
-                .map(|found| (found.terms.sets, found.terms.parts.len()))
-        };
         assert_eq!(size(0.1, 50.0, 0.0), Some((1, 1)));
         assert_eq!(size(1.0, 200.0, 0.0), Some((2, 3)));
         assert_eq!(size(10.0, 2000.0, 0.0), Some((3, 4)));

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::tiles::SpilledTiles;
+use super::spilled::SpilledTiles;
 use super::{Counted, SHARE_OF_NODES, Streamed, sources};
 use crate::engine::Progress;
 use crate::error::Error;

@@ -1,32 +1,17 @@
 //! Tile by tile: every row goes to disk once for each tile that needs it, and tiles are smoothed one after the other.
 
 use super::groups::Work;
-use super::{Counted, SHARE_OF_BUFFERS, Streamed, StreamedRun, columns_of};
+use super::spilled::{SpilledRows, SpilledTiles};
+use super::{Counted, SHARE_OF_BUFFERS, Streamed};
 use crate::error::Error;
 use crate::io::{CoordinateRequest, Spill};
+use crate::job::smooth::StreamedRun;
 use crate::job::smooth::results::Results;
-use crate::partition::{Capacity, Partition, Role, SourceRows, TileRole};
-use crate::points::Places;
+use crate::partition::{Capacity, Partition, Role, TileRole};
 
 /// Part of the memory for a tile; the rest is for engines whose needs are known only when they plan, buffers and counts. Chosen; runs under it are in
 /// `benches/results/2026-11-18-out-of-core-epyc-avx512.md`.
 const SHARE_OF_A_TILE: f64 = 0.5;
-
-/// Rows on disk: for each [`TileRole`] a file with a shelf for each tile.
-pub(super) type SpilledTiles = [Spill; 3];
-
-/// Rows of one tile that came back from disk.
-pub(super) struct SpilledRows {
-    pub(super) numbers: Vec<f64>,
-    places: Places,
-    columns: Vec<Vec<f64>>,
-}
-
-impl SpilledRows {
-    pub(super) fn sources(&self) -> SourceRows<'_> {
-        SourceRows::new(&self.places, &columns_of(&self.columns))
-    }
-}
 
 impl Streamed<'_> {
     /// Cuts space into tiles that fit.
@@ -64,7 +49,7 @@ impl Streamed<'_> {
     }
 
     /// Index columns; none where places are latitudes and longitudes.
-    fn index_columns(&self) -> Option<usize> {
+    pub(super) fn index_columns(&self) -> Option<usize> {
         match &self.job.inputs.coordinates {
             CoordinateRequest::Index(columns) => Some(columns.len()),
             _ => None,
@@ -109,25 +94,5 @@ impl Streamed<'_> {
             },
             error => error,
         })
-    }
-
-    /// The rows that have a role in a tile.
-    pub(super) fn spilled_rows(
-        &self,
-        spilled: &SpilledTiles,
-        tile: usize,
-        role: TileRole,
-    ) -> Result<SpilledRows, Error> {
-        let mut columns = spilled[role as usize].read(tile)?.into_iter();
-        let mut next = || columns.next().unwrap_or_default();
-        let (numbers, groups) = (next(), next());
-        let mut places = match self.index_columns() {
-            Some(axes) => Places::index((0..axes).map(|_| next()).collect())?,
-            None => Places::lat_lon(next(), next())?,
-        };
-        if self.job.inputs.places.group.is_some() {
-            places = places.with_groups(groups.into_iter().map(|group| group as u32).collect())?;
-        }
-        Ok(SpilledRows { numbers, places, columns: columns.collect() })
     }
 }
