@@ -127,8 +127,11 @@ def refused(given: dict[str, Any], frames: dict[str, DataFrame | None]) -> dict[
     tables = {name: None if frame is None else without_rows(name, frame) for name, frame in frames.items()}
     name, train = list(tables)
     request = Request({**given, "test": tables[name], "train": tables[train], "progress": False}, ["test", "train"])
-    request.options["test"] = (f"<{name}>", request.options["test"][1])
-    understood: dict[str, Any] = request.run(_core.smooth)["summary"]
+    try:
+        understood: dict[str, Any] = request.run(_core.smooth)["summary"]
+    except (TypeError, ValueError) as wrong:
+        # The core knows these rows by the name of its own argument.
+        raise type(wrong)(str(wrong).replace("<test>", f"<{name}>")) from None
     return understood
 
 
