@@ -217,7 +217,7 @@ fn sentences(findings: &Findings) -> Vec<String> {
     if findings.mse_corrected != findings.mse_before {
         let change = change(findings.mse_before, findings.mse_corrected);
         sentences.push(format!(
-            "Correcting alone makes the mean squared error {change}; gamma, beta and c are of what it leaves."
+            "The correct step alone makes the mean squared error {change}; gamma, beta and c refer to the corrected predictions."
         ));
     }
     let change_by_c = change(findings.mse_corrected, findings.mse_after);
@@ -227,7 +227,7 @@ fn sentences(findings: &Findings) -> Vec<String> {
     let share = 100.0 * findings.isolated_rows as f64 / findings.n_effective.len().max(1) as f64;
     if share >= 1.0 {
         sentences.push(format!(
-            "{share:.0} % of the rows have next to nothing around them at this sigma, so that smoothing leaves them as they are."
+            "{share:.0} % of the rows have almost no neighbours at this sigma: smoothing hardly changes them."
         ));
     }
     sentences
@@ -243,9 +243,9 @@ fn correlation(before: f64, after: f64) -> String {
     // Errors that differ from chance by less than this are not worth smoothing further.
     const LITTLE: f64 = 0.05;
     match (before > LITTLE, after > LITTLE) {
-        (true, true) => "Neighbours still err alike after smoothing: other parameters (geosmooth tune) or location among the model's features may gain more.".to_owned(),
-        (true, false) => "Neighbours erred alike before and hardly do after: smoothing has taken what space had to give.".to_owned(),
-        (false, true) => "Neighbours err alike only after smoothing: it adds errors of its own, so that a smaller sigma or c may be better.".to_owned(),
-        (false, false) => "Neighbours hardly err alike: there is little in space to gain from.".to_owned(),
+        (true, true) => "Errors of neighbours are still correlated after smoothing: other parameters (geosmooth tune) or location among the model's features may gain more.".to_owned(),
+        (true, false) => "Errors of neighbours were correlated before, and hardly are after: smoothing has used what location has to offer.".to_owned(),
+        (false, true) => "Errors of neighbours are correlated only after smoothing: it adds errors of its own, and a smaller sigma or c may be better.".to_owned(),
+        (false, false) => "Errors of neighbours are hardly correlated: location has little to offer.".to_owned(),
     }
 }

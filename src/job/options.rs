@@ -96,15 +96,14 @@ impl Truncation {
         match (tolerance, cutoff) {
             (Some(_), Some(_)) => Err(Error::Contradiction {
                 message: "a tolerance and a cutoff are given".to_owned(),
-                hint: "give `tolerance` or `cutoff`: a kernel that is cut by hand has the error that the cut makes"
-                    .to_owned(),
+                hint: "give `tolerance` or `cutoff`: a fixed cutoff alone determines the error".to_owned(),
             }),
             (_, Some(cutoff)) => Ok(Self::Cutoff(cutoff)),
             (tolerance, None) => Ok(Self::Tolerance(tolerance.unwrap_or(EngineOptions::DEFAULT_TOLERANCE))),
         }
     }
 
-    /// The tolerance, unless the kernel is cut by hand.
+    /// The tolerance, unless there is a fixed cutoff.
     #[must_use]
     pub fn tolerance(self) -> Option<f64> {
         match self {
@@ -113,7 +112,7 @@ impl Truncation {
         }
     }
 
-    /// The cutoff in σ, if the kernel is cut by hand.
+    /// The cutoff in σ, if there is a fixed one.
     #[must_use]
     pub fn cutoff(self) -> Option<f64> {
         match self {

@@ -36,7 +36,7 @@ fn change(before: f64, after: f64) -> String {
 /// Bars for each factor of ten.
 const BARS_PER_DECADE: f64 = 8.0;
 
-/// How many sources stand behind the averages.
+/// The effective number of sources in the averages.
 fn behind(n_effective: &[f64]) -> Section {
     let mut counts = Vec::new();
     for &value in n_effective.iter().filter(|value| value.is_finite()) {
@@ -52,8 +52,8 @@ fn behind(n_effective: &[f64]) -> Section {
         plot: Plot::Histogram { x: Axis::log("effective sources"), edges, counts },
     };
     Section {
-        heading: "How much stands behind the averages".to_owned(),
-        text: vec!["Rows near 1 have next to nothing around them: smoothing leaves them as they are.".to_owned()],
+        heading: "Effective number of sources".to_owned(),
+        text: vec!["Rows near 1 have almost no neighbours: smoothing hardly changes them.".to_owned()],
         figures: vec![figure],
         ..Section::default()
     }

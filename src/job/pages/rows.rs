@@ -59,7 +59,7 @@ impl ShownRows {
         Section {
             heading: "Errors".to_owned(),
             text: vec![
-                "Patches of one colour are neighbourhoods where the model errs one way; smoothing should break them up.".to_owned(),
+                "Patches of one colour are neighbourhoods where the model errs in one direction; smoothing should break them up.".to_owned(),
             ],
             figures: vec![self.at_places("errors", "Errors before and after", panels, scale, &unit)],
             ..Section::default()
@@ -143,7 +143,7 @@ pub(crate) fn variogram_section(lags: &[Lag], sigma: Sigma) -> Section {
     Section {
         heading: "Errors by distance".to_owned(),
         text: vec![
-            "A curve that climbs means that neighbours err alike; a flat one means that space has no more to give."
+            "A rising curve means that the errors of neighbours are correlated; a flat one means that location has no more to offer."
                 .to_owned(),
         ],
         figures: vec![figure],

@@ -112,8 +112,9 @@ fn perform(request: &Smooth, caller: &Caller) -> Result<Smoothing, Error> {
         });
     }
     let recipe = request.kernel.recipe(request.c, &request.data, caller)?;
-    let c =
-        recipe.c.ok_or_else(|| Error::missing("c", "how far to go, such as `c 0.6`, or `params` that tune found"))?;
+    let c = recipe
+        .c
+        .ok_or_else(|| Error::missing("c", "the mixing weight, such as `c 0.6`, or `params` that tune found"))?;
     let inputs = request.data.open(&request.test, Some(&recipe), caller)?;
     let held = caller.budget.taken();
     let job = Job { request, recipe: &recipe, c, inputs: &inputs, held, caller };

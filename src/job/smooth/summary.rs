@@ -172,12 +172,12 @@ impl SmoothingSummary {
             ("sigma", format!("{}, c {}, label weight {}", self.sigma, self.c, self.label_weight)),
         ];
         if let Some(CorrectStep { sigma, shrink }) = &self.correct {
-            lines.push(("correct", format!("errors of training rows spread first: sigma {sigma}, shrink {shrink}")));
+            lines.push(("correct", format!("by the errors of nearby training rows: sigma {sigma}, shrink {shrink}")));
         }
         lines.extend(self.streamed.map(|run| ("on disk", run.for_people())));
         let wanted = self
             .tolerance
-            .map_or("the kernel is cut by hand".to_owned(), |tolerance| format!("tolerance {tolerance:e}"));
+            .map_or("the kernel has a fixed cutoff".to_owned(), |tolerance| format!("tolerance {tolerance:e}"));
         lines.push(("error", format!("at most {} of the range, proven ({wanted})", share(self.error_bound.max))));
         let PhaseSeconds { read, plan, apply, write, total } = self.seconds;
         let phases = format!("read {read:.2}, plan {plan:.2}, apply {apply:.2}, write {write:.2}");

@@ -117,7 +117,7 @@ impl fmt::Display for TuningSummary {
         let Tried { prediction, sigma, c, label_weight, .. } = best;
         text.line("best", &format!("{prediction}: sigma {sigma}, c {c}, label weight {label_weight}"));
         if let Some(CorrectStep { sigma, shrink }) = &best.correct {
-            text.line("correct", &format!("errors of training rows spread first: sigma {sigma}, shrink {shrink}"));
+            text.line("correct", &format!("by the errors of nearby training rows: sigma {sigma}, shrink {shrink}"));
         }
         let [before, after] = [unsmoothed.score, best.score].map(short);
         text.line(self.measure.title(), &format!("{before} ({} unsmoothed) -> {after}", unsmoothed.prediction));
