@@ -291,7 +291,7 @@ def test_other_refusals(spark):
         geosmooth.spark.smooth(rows(10, 25), **asked)
     with pytest.raises(ValueError, match="'lat' is there twice"):
         geosmooth.spark.smooth(test.select("*", "lat"), **asked)
-    with pytest.raises(ValueError, match="memory is 'much', but must be such as 2GiB"):
+    with pytest.raises(ValueError, match="memory is 'much', but must be a positive number of bytes, such as 2GiB"):
         geosmooth.spark.smooth(test, **asked, memory_per_task="much")
     with pytest.raises(ValueError, match="<test>: latitude 1[78].* is not between -90 and 90\nhint: latitude and longitude may be swapped"):
         geosmooth.spark.smooth(test.selectExpr("model", "abs(lon) as lat", "lat as lon"), **asked)
