@@ -28,7 +28,7 @@ const MARK: [u8; 4] = [0xff; 4];
 const MARK_AND_LENGTH: usize = 8;
 
 /// Splits the key-value pairs from the metadata. The Arrow schema stays in the metadata, where the crate looks for it, but
-/// without the pairs that it repeats. Among the returned pairs it has no value.
+/// without long pairs that it repeats. Among the returned pairs it has no value.
 pub(super) fn separate(
     path: &Path,
     metadata: ParquetMetaData,
@@ -93,9 +93,14 @@ fn parse(schema: &str, mut grow: impl FnMut(u64) -> Result<(), ParquetError>) ->
     schema.ok_or_else(|| ParquetError::General("its embedded Arrow schema is invalid".to_owned()))
 }
 
-/// The schema without metadata that are also among the pairs, which readers prefer.
+/// Bytes of metadata that stay in the schema although the pairs repeat them: pyarrow 26 shows no pairs but those in the schema, so that
+/// data frames lose their index without them. Chosen: what pandas says of 10,000 columns takes two megabytes.
+const MOST_REPEATED: usize = 4 << 20;
+
+/// The schema; if its metadata are long, without those that are also among the pairs.
 fn without_repeated(schema: &str, mut parsed: Schema, pairs: &[KeyValue], path: &Path) -> Result<String, ParquetError> {
-    let shorter = if parsed.metadata.is_empty() {
+    let repeated: usize = parsed.metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
+    let shorter = if repeated <= MOST_REPEATED {
         schema.to_owned()
     } else {
         let keys: HashSet<&str> = pairs.iter().map(|pair| pair.key.as_str()).collect();

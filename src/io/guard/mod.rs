@@ -103,7 +103,8 @@ const BYTES_PER_FIELD: u64 = 512;
 /// Bytes that metadata take for as long as the file is open.
 fn held(metadata: &ArrowReaderMetadata) -> u64 {
     let fields = metadata.schema().fields();
-    (metadata.metadata().memory_size() + fields.size()) as u64 + BYTES_PER_FIELD * fields.len() as u64
+    let texts: usize = metadata.schema().metadata().iter().map(|(key, value)| key.len() + value.len()).sum();
+    (metadata.metadata().memory_size() + fields.size() + texts) as u64 + BYTES_PER_FIELD * fields.len() as u64
 }
 
 /// The position of the footer. Says clearly if the file is not a Parquet file at all, which the crate does not.
