@@ -69,9 +69,9 @@ pub enum Error {
         expected: &'static str,
     },
     /// Requests that contradict each other.
-    #[error("{message}")]
+    #[error("{}", Face::Library.spelled(message))]
     Contradiction {
-        /// What contradicts what.
+        /// What contradicts what, options between backticks.
         message: String,
         /// The way out.
         hint: String,
@@ -305,6 +305,7 @@ impl Error {
             Self::Block { text } => block(face, text),
             Self::Leak { path, options } => leak(face, path, options),
             Self::SameOutput { path, options } => same_output(face, path, options),
+            Self::Contradiction { message, .. } => face.spelled(message),
             other => other.to_string(),
         }
     }

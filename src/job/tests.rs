@@ -71,6 +71,8 @@ fn requests_that_make_no_sense_are_refused() {
         (request.kernel.no_correct, request.kernel.correct_shrink) = (true, Some(1.0));
     });
     assert!(torn.hint_for(Face::Python).unwrap().contains("no_correct"), "{torn}");
+    let unkept = refused(|request| request.matrix = Some("matrix.parquet".into()));
+    assert!(unkept.message_for(Face::CommandLine).starts_with("--matrix cannot be written"), "{unkept}");
 }
 
 #[test]
