@@ -32,7 +32,7 @@ const SAMPLED_ENTRIES: usize = 100_000;
 
 /// The same entries without unused memory. An array that is mostly empty is copied, so that the next block gets its memory: shrunk in
 /// place, the arrays of 150,000 rows kept some 30 MB of huge pages that nobody used (issue 15).
-fn exact<T: Copy>(mut entries: Vec<T>) -> Vec<T> {
+fn trimmed<T: Copy>(mut entries: Vec<T>) -> Vec<T> {
     if entries.len() < entries.capacity() / 2 {
         return entries.as_slice().to_vec();
     }
@@ -139,8 +139,8 @@ impl<'a, D: Decay<A>, const A: usize, const K: usize> Forest<'a, D, A, K> {
             self.find(tile, &limits, &mut candidates);
             self.add_tile(tile, &limits, &mut candidates, &mut rows);
         }
-        rows.block.columns = exact(rows.block.columns);
-        rows.block.weights = exact(rows.block.weights);
+        rows.block.columns = trimmed(rows.block.columns);
+        rows.block.weights = trimmed(rows.block.weights);
         rows
     }
 
