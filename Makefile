@@ -9,7 +9,7 @@ PYTHON := python3
 WHEELS := target/wheels
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
-.PHONY: test test-rust test-library test-interop test-python python-venv wheel notebook sweep cases faults soak hostile fuzz miri deny msrv check bench memory
+.PHONY: test test-rust test-library test-interop test-python python-venv wheel notebook sweep cases faults soak hostile fuzz miri deny msrv check features bench memory
 
 # Without Python 3 the other parts are skipped and said so; CI demands them.
 ifeq ($(CI)$(shell python3 -c 'import venv, ensurepip; print("here")' 2>/dev/null),)
@@ -121,10 +121,14 @@ memory: $(VENV)/ready
 check:
 	cargo fmt --check
 	cargo clippy --release --all-targets $(SCOPE) -- -D warnings
+	cargo clippy --release --lib --no-default-features $(SCOPE) -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --release --no-deps $(SCOPE)
+
+# Each feature alone: its build warns of nothing.
+features:
 	for features in '' baselines experiments jemalloc; do \
 	    cargo clippy --release --lib --no-default-features --features "$$features" -- -D warnings || exit 1; \
 	done
-	RUSTDOCFLAGS="-D warnings" cargo doc --release --no-deps $(SCOPE)
 
 # Licences, duplicate versions and sources of dependencies: cargo-deny.
 deny:
