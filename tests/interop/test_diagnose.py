@@ -109,7 +109,7 @@ def test_sentences_for_people(geosmooth, country):
     flags = ["--train", country.paths["train"], "--validation", country.paths["validation"], "--label", "price"]
     process = geosmooth("diagnose", *flags, "--prediction", "xgb", "--sigma", "700m")
     assert process.returncode == 0
-    for words in ("Smoothing can help", "the mean squared error becomes", "Neighbours", "Moran's I"):
+    for words in ("Smoothing can help", "the mean squared error becomes", "Errors of neighbours", "Moran's I"):
         assert words in process.stdout, process.stdout
 
 

@@ -101,17 +101,18 @@ def test_81_an_arrow_schema_of_a_million_parts(binary, tmp_path):
     assert_explained(process, 2, ["bad.parquet", "Arrow schema", "more than 1000000 parts"], "fewer")
 
 
-def test_81_embedded_metadata_that_no_pair_repeats_are_kept(smooth, tmp_path):
+@pytest.mark.parametrize("length, kept", [(5, {b"only here", b"both"}), (5 << 20, {b"only here"})])
+def test_81_embedded_metadata_are_kept_unless_they_are_long_and_a_pair_repeats_them(smooth, tmp_path, length, kept):
     """As the Rust Parquet writer stores them."""
-    test = test_rows(20)
-    file = file_of(test.replace_schema_metadata({"only here": "value", "both": "value"}))
+    test, value = test_rows(20), "v" * length
+    file = file_of(test.replace_schema_metadata({"only here": value, "both": value}))
     pairs = file.footer[forge.KEY_VALUES][1][1]
     file.footer[forge.KEY_VALUES] = (forge.LIST, (forge.STRUCT, [pair for pair in pairs if pair[1][1] != b"only here"]))
     (tmp_path / "test.parquet").write_bytes(file.put_together())
     out = smooth(tmp_path / "test.parquet")
     written = pq.read_metadata(out).metadata
     embedded = pa.ipc.read_schema(pa.BufferReader(base64.b64decode(written[b"ARROW:schema"]))).metadata
-    assert embedded == {b"only here": b"value"} and written[b"both"] == b"value"
+    assert embedded.keys() == kept and written[b"both"] == value.encode()
 
 
 @pytest.mark.parametrize("limit", [40, 100, 200, 400])

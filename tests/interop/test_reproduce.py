@@ -140,7 +140,7 @@ def test_what_cannot_be_run_is_said_in_one_line(geosmooth, tmp_path, experiment,
 @pytest.mark.parametrize(
     "change, words",
     [
-        ({}, "is null or NaN at row 5"),
+        ({}, "column 'size' is null at row 5"),
         ({"--features": "log(kind)"}, "is not a number"),
         ({"--features": "sizes"}, "did you mean 'size'?"),
         ({"--features": "price"}, "a feature too"),

@@ -192,20 +192,22 @@ impl<'a, L: Windowed> Transfer<'a, L> {
         values
     }
 
-    /// Copies the nodes around a block from the blocks that exist; whether any does.
+    /// Copies the nodes around a block from the blocks that exist; whether any does. Where sources are few, most targets have none.
     fn gather(&self, key: BlockKey, nodes: &LastBlocks, around: &mut Vec<f64>) -> bool {
         let (n, numbers) = (self.taps.window.nodes, self.columns * self.taps.window.nodes_per_block());
+        let existing = self.blocks_around(key).filter_map(|(step, key)| Some((step, nodes.get(&key, numbers)?)));
+        let blocks: Vec<(BlockKey, &[f64])> = existing.collect();
+        if blocks.is_empty() {
+            return false;
+        }
         around.clear();
         around.resize(self.columns * self.taps.shape.len(), 0.0);
-        let mut any = false;
-        for (step, key) in self.blocks_around(key) {
-            let Some(block) = nodes.get(&key, numbers) else { continue };
-            any = true;
+        for (step, block) in blocks {
             for (from, to) in self.taps.shape.rows(&self.taps.window, self.columns, step) {
                 around[to..to + n].copy_from_slice(&block[from..from + n]);
             }
         }
-        any
+        true
     }
 }
 
