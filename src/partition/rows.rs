@@ -1,5 +1,7 @@
 //! Rows as sources: where they are and the values they have, with a hash of each that shows whether it is the same when it is read again.
 
+use std::sync::OnceLock;
+
 use rayon::prelude::*;
 
 use super::cell::ROWS_OF_A_TASK;
@@ -15,6 +17,8 @@ pub struct SourceRows<'a> {
     pub(super) places: &'a Places,
     pub(super) values: Vec<&'a [f64]>,
     keys: Option<Vec<u64>>,
+    /// Known once somebody asked for it.
+    sum_of_hashes: OnceLock<u64>,
 }
 
 /// Where hashes begin: 2⁶⁴ times the fraction of the golden ratio, the increment of SplitMix64.
@@ -24,7 +28,7 @@ impl<'a> SourceRows<'a> {
     /// Rows at these places, with these values. Their groups are recognised by their numbers.
     #[must_use]
     pub fn new(places: &'a Places, values: &[&'a [f64]]) -> Self {
-        Self { places, values: values.to_vec(), keys: None }
+        Self { places, values: values.to_vec(), keys: None, sum_of_hashes: OnceLock::new() }
     }
 
     /// The same with a key for the group of each row, for callers whose group numbers differ from one reading to the next.
@@ -35,7 +39,7 @@ impl<'a> SourceRows<'a> {
         if keys.len() != self.len() {
             return Err(Error::Length { what: "the keys of groups", found: keys.len(), expected: self.len() });
         }
-        Ok(Self { keys: Some(keys), ..self })
+        Ok(Self { keys: Some(keys), sum_of_hashes: OnceLock::new(), ..self })
     }
 
     /// How many rows there are.
@@ -81,8 +85,13 @@ impl<'a> SourceRows<'a> {
 
     /// The sum of the hashes of all rows, modulo 2⁶⁴.
     pub(super) fn sum_of_hashes(&self) -> u64 {
+        if let Some(sum) = self.sum_of_hashes.get() {
+            return *sum;
+        }
         let rows = (0..self.len()).into_par_iter().with_min_len(ROWS_OF_A_TASK);
-        rows.map(|row| self.hash(row)).reduce(|| 0, u64::wrapping_add)
+        let sum = rows.map(|row| self.hash(row)).reduce(|| 0, u64::wrapping_add);
+        // No closure for `get_or_init`: while it waits for its tasks, its thread may take up others that ask for the same sum.
+        *self.sum_of_hashes.get_or_init(|| sum)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::spilled::SpilledTiles;
-use super::{Counted, SHARE_OF_NODES, Streamed, sources};
+use super::{Counted, SHARE_OF_NODES, Streamed};
 use crate::engine::Progress;
 use crate::error::Error;
 use crate::job::smooth::results::Results;
@@ -16,7 +16,7 @@ pub(super) struct Batch<'a> {
     role: TileRole,
     /// Their numbers in the input.
     numbers: &'a [f64],
-    rows: SourceRows<'a>,
+    rows: &'a SourceRows<'a>,
 }
 
 /// What the rows are read for: to be added up, or for the results of those at home.
@@ -39,7 +39,7 @@ impl Streamed<'_> {
     ) -> Result<u64, Error> {
         let mut moments = GroupMoments::default();
         each(Pass::AddUp, &mut |batch| {
-            moments.add(group, batch.tile, batch.role, &batch.rows)?;
+            moments.add(group, batch.tile, batch.role, batch.rows)?;
             // Groups of rows may have more nodes between them than was planned.
             self.check_share("the nodes of lattices", moments.bytes(), SHARE_OF_NODES)
         })?;
@@ -48,8 +48,8 @@ impl Streamed<'_> {
         let field = self.blaming_the_disk(moments.field(group))?;
         let mut read: BTreeMap<u32, Checksums> = BTreeMap::new();
         each(Pass::ReadOff, &mut |batch| {
-            read.entry(batch.tile).or_default().add(batch.role.role(), &batch.rows);
-            results.add(batch.numbers, &field.smooth(group, self.job.c, &batch.rows)?)
+            read.entry(batch.tile).or_default().add(batch.role.role(), batch.rows);
+            results.add(batch.numbers, &field.smooth(group, self.job.c, batch.rows)?)
         })?;
         self.blaming_the_disk(read.iter().try_for_each(|(tile, rows)| field.check(*tile, rows)))?;
         Ok(node_bytes)
@@ -63,10 +63,10 @@ impl Streamed<'_> {
         };
         let phase = self.job.caller.phase(name);
         phase.start(rows as u64);
-        self.read_again(counted, roles, &*phase, |table, first_row, role| {
+        self.read_again(counted, roles, &*phase, |table, rows, first_row, role| {
             let numbers: Vec<f64> = (0..table.places.len()).map(|at| (first_row + table.row(at)) as f64).collect();
             let role = if role == Role::ToPredict { TileRole::Home } else { TileRole::Labelled };
-            work(&Batch { tile: 0, role, numbers: &numbers, rows: sources(table) })
+            work(&Batch { tile: 0, role, numbers: &numbers, rows })
         })
     }
 
@@ -82,7 +82,7 @@ impl Streamed<'_> {
         let roles = if pass == Pass::AddUp { &TileRole::ALL[..] } else { &[TileRole::Home] };
         for (tile, role) in group.tiles().flat_map(|tile| roles.iter().map(move |role| (tile, *role))) {
             let rows = self.spilled_rows(spilled, tile as usize, role)?;
-            work(&Batch { tile, role, numbers: &rows.numbers, rows: rows.sources() })?;
+            work(&Batch { tile, role, numbers: &rows.numbers, rows: &rows.sources() })?;
             if pass == Pass::ReadOff {
                 progress.advance(rows.numbers.len() as u64);
             }

@@ -128,12 +128,13 @@ impl Streamed<'_> {
         counted: &Counted,
         roles: &[Role],
         progress: &dyn Progress,
-        mut work: impl FnMut(&Table, usize, Role) -> Result<(), Error>,
+        mut work: impl FnMut(&Table, &SourceRows, usize, Role) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut seen = Checksums::default();
         self.read(roles, progress, |table, first_row, role| {
-            seen.add(role, &sources(table));
-            self.blaming_the_file(role, work(table, first_row, role))
+            let rows = sources(table);
+            seen.add(role, &rows);
+            self.blaming_the_file(role, work(table, &rows, first_row, role))
         })?;
         let counted = counted.census.checksums();
         roles.iter().try_for_each(|role| self.blaming_the_file(*role, seen.check_role(*role, &counted)))

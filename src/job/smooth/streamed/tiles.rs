@@ -69,7 +69,7 @@ impl Streamed<'_> {
         let [home, guests, labelled] = [to_predict, to_predict, labelled]
             .map(|width| Spill::create(&self.folder, partition.tiles().len(), width, buffers));
         let mut spilled = [home?, guests?, labelled?];
-        self.read_again(counted, &Role::ALL, &*phase, |table, first_row, role| {
+        self.read_again(counted, &Role::ALL, &*phase, |table, _, first_row, role| {
             let mut record = Vec::new();
             for membership in partition.memberships(&table.places, role)? {
                 let at = membership.row as usize;
