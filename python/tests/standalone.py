@@ -14,6 +14,8 @@ import pyspark
 
 PATIENCE = 120
 HOSTS = ("127.0.0.2", "127.0.0.3")
+CORES = 2
+"""Of each machine: with one, slow tasks of two stages that run at once could hold both machines, and no copy of them could start."""
 
 
 @contextmanager
@@ -27,7 +29,7 @@ def cluster(folder):
     started = [start(folder / "master", "master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")]
     try:
         for host in HOSTS:
-            options = ["--host", host, "--cores", "1", "--memory", "1g", "--webui-port", "0", "--work-dir", str(folder / host)]
+            options = ["--host", host, "--cores", str(CORES), "--memory", "1g", "--webui-port", "0", "--work-dir", str(folder / host)]
             started.append(start(folder / f"log of {host}", "worker.Worker", *options, address))
         begun = time.monotonic()
         while len(re.findall("Registering worker", (folder / "master").read_text())) < len(HOSTS):
