@@ -26,8 +26,9 @@ test-rust:
 
 # The library without its default features: no command line, no models, no dense linear algebra. All packages are named, so
 # that the dependencies are those of `test-rust` and only our own crates are built again.
+LIBRARY_TESTS := --lib --test suite
 test-library:
-	cargo test --release --workspace --no-default-features --lib --test suite -- --skip sweep --skip fuzz
+	cargo test --release --workspace --no-default-features $(LIBRARY_TESTS) -- --skip sweep --skip fuzz
 
 # The fast engine against all pairs over every tolerance, width, layout and metric; `make test` does a part of it.
 sweep:
